@@ -1,0 +1,130 @@
+"""Every error that this package raises on purpose.
+
+* AiEvolutionError ............ one line for the user; exit code 2 unless said otherwise
+  * UsageError ................ an argument is not one that is accepted
+  * DocumentError ............. a file cannot be read, or is not what it says it is
+  * EnvironmentProblem ........ the machine lacks something that was asked for
+  * LabError .................. a lab broke the evidence contract (our mistake, never the student's)
+  * EvidenceDiffers ........... exit code 1: recomputed evidence is not the evidence given
+  * A2AError .................. an agent could not be trusted, reached or understood
+    * CardRefused ............. the card is unsigned, signed by a stranger, or altered
+    * AgentUnfit .............. the card is genuine and the agent does not suit the job
+    * CallRefused ............. the remote agent answered with a protocol error
+    * TaskNotCompleted ........ the task ended failed, canceled or rejected
+    * TaskUnsettled ........... the deadline passed before the task came to rest
+    * DeliverableInvalid ...... no artifact, or one that breaks its declared schema
+    * IllegalTransition ....... a task was asked to move where the table does not allow
+    * StaleVersion ............ somebody else wrote the task since it was read
+    * PushRefused ............. a webhook address that the policy does not allow
+
+A message says what was given and what would have been accepted. A claim that turns
+out false is no error: it is a finding whose ``holds`` is false.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class AiEvolutionError(Exception):
+    """Root of the tree. ``str(error)`` is one line; ``exit_code`` is what a command ends with."""
+
+    exit_code = 2
+
+
+class UsageError(AiEvolutionError):
+    """An argument is not one that is accepted."""
+
+
+class DocumentError(AiEvolutionError):
+    """A file cannot be read, or is not what it says it is."""
+
+
+class EnvironmentProblem(AiEvolutionError):
+    """The machine lacks something that was asked for."""
+
+
+class LabError(AiEvolutionError):
+    """A lab broke the evidence contract."""
+
+
+class EvidenceDiffers(AiEvolutionError):
+    """Recomputed evidence is not the evidence given; ``pointer`` is the first difference."""
+
+    exit_code = 1
+
+    def __init__(self, message: str, pointer: str = "") -> None:
+        super().__init__(message)
+        self.pointer = pointer
+
+
+class A2AError(AiEvolutionError):
+    """An agent could not be trusted, reached or understood."""
+
+
+class CardRefused(A2AError):
+    """The card is unsigned, signed by a stranger, or altered; ``reason`` is a stable short word."""
+
+    def __init__(self, message: str, reason: str = "refused") -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+class AgentUnfit(A2AError):
+    """The card is genuine and the agent does not suit the job; ``reasons`` are stable short words."""
+
+    def __init__(self, message: str, reasons: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.reasons = tuple(reasons)
+
+
+class CallRefused(A2AError):
+    """The remote agent answered with an error.
+
+    ``code`` is the JSON-RPC code (or the HTTP status when there was no JSON-RPC answer),
+    ``reason`` the ErrorInfo reason of A2A 1.0, empty when there was none.
+    """
+
+    def __init__(self, message: str, code: int = 0, reason: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+        self.reason = reason
+
+
+class TaskNotCompleted(A2AError):
+    """The task ended failed, canceled or rejected; ``state`` is its ``TASK_STATE_*`` name."""
+
+    def __init__(self, message: str, state: str = "", task_id: str = "", context_id: str = "") -> None:
+        super().__init__(message)
+        self.state = state
+        self.task_id = task_id
+        self.context_id = context_id
+
+
+class TaskUnsettled(A2AError):
+    """The deadline passed before the task came to rest."""
+
+    def __init__(self, message: str, state: str = "", task_id: str = "") -> None:
+        super().__init__(message)
+        self.state = state
+        self.task_id = task_id
+
+
+class DeliverableInvalid(A2AError):
+    """No artifact, or one that breaks its declared schema; ``pointer`` is where (RFC 6901)."""
+
+    def __init__(self, message: str, pointer: str = "") -> None:
+        super().__init__(message)
+        self.pointer = pointer
+
+
+class IllegalTransition(A2AError):
+    """A task was asked to move where the table of transitions does not allow."""
+
+
+class StaleVersion(A2AError):
+    """Somebody else wrote the task since it was read."""
+
+
+class PushRefused(A2AError):
+    """A webhook address that the policy does not allow."""
