@@ -421,7 +421,9 @@ def parse_document(raw: bytes, name: str) -> dict[str, Any]:
     except json.JSONDecodeError as error:
         cut = error.pos >= len(text.rstrip())
         says = "ends in the middle (cut off?)" if cut else error.msg
-        raise DocumentError(f"{name}: not JSON at line {error.lineno}, column {error.colno}: {says}") from None
+        raise DocumentError(
+            f"{name}: not JSON at line {error.lineno}, column {error.colno}: {says}"
+        ) from None
     except RecursionError:
         raise DocumentError(f"{name}: nested too deep") from None
     except ValueError as error:
