@@ -1,0 +1,217 @@
+"""Which labs there are, and the one way to run them.
+
+``LABS`` maps each name to a ``Lab``; its ``load`` function holds a plain import statement, so
+that import-linter sees the arrow and asking for help imports no SDK.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.metadata
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import ai_evolution
+from ai_evolution.errors import LabError, UsageError
+
+if TYPE_CHECKING:
+    from ai_evolution.evidence import Claim, Limitation, Record, Report
+    from ai_evolution.world import World
+
+MAX_SEED = 2**53 - 1
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A whole number that a lab can be run with."""
+
+    name: str
+    default: int
+    minimum: int
+    maximum: int
+    en: str
+    es: str
+
+    def read(self, given: object) -> int:
+        """``given`` (an int, or its decimal text) as a value of this parameter, else ``UsageError``."""
+        value = _whole(given)
+        if value is None or not self.minimum <= value <= self.maximum:
+            raise UsageError(
+                f"parameter {self.name} is {given!r}; expected a whole number "
+                f"from {self.minimum} to {self.maximum}"
+            )
+        return value
+
+
+class LabModule(Protocol):
+    """What a lab module states and does."""
+
+    CLAIMS: Sequence[Claim]
+    LIMITATIONS: Sequence[Limitation]
+    PROTOCOLS: Mapping[str, str]
+
+    @staticmethod
+    def run(world: World, *, transport: str, peers: Any, **parameters: int) -> AsyncIterator[Record]:
+        """Ask the numbered questions and yield one finding for each claim."""
+        ...
+
+
+@dataclass(frozen=True)
+class Lab:
+    """One lab as it is known before it is loaded."""
+
+    name: str
+    class_slug: str
+    title: Mapping[str, str]
+    load: Callable[[], LabModule]
+    parameters: tuple[Parameter, ...] = ()
+
+    def read_parameters(self, given: Mapping[str, object]) -> dict[str, int]:
+        """Every parameter with its value, defaults filled in. ``UsageError`` for an unknown name."""
+        known = {parameter.name: parameter for parameter in self.parameters}
+        for name in given:
+            if name not in known:
+                accepted = ", ".join(known) or "none"
+                raise UsageError(f"lab {self.name} has no parameter {name!r}; accepted: {accepted}")
+        return {p.name: p.read(given.get(p.name, p.default)) for p in self.parameters}
+
+
+def _multiagent() -> LabModule:
+    from ai_evolution.labs import multiagent
+
+    return multiagent  # type: ignore[return-value]
+
+
+LABS: Mapping[str, Lab] = {
+    "multiagent": Lab(
+        name="multiagent",
+        class_slug="134-a2a",
+        title={
+            "en": "A2A: how do sovereign agents delegate to each other?",
+            "es": "A2A: ¿cómo se delegan trabajo agentes soberanos?",
+        },
+        load=_multiagent,
+        parameters=(
+            Parameter(
+                "candidates",
+                default=3,
+                minimum=1,
+                maximum=8,
+                en="how many candidates have their background checked",
+                es="a cuántas personas candidatas se les comprueban los antecedentes",
+            ),
+        ),
+    ),
+}
+
+
+def find_lab(name: str) -> Lab:
+    """The lab of that name. ``UsageError`` naming the labs there are."""
+    if name not in LABS:
+        raise UsageError(f"no lab is called {name!r}; there are: {', '.join(LABS)}")
+    return LABS[name]
+
+
+def read_seed(given: object) -> int:
+    """A seed (an int or its decimal text) from 0 to 2**53 - 1, else ``UsageError``."""
+    value = _whole(given)
+    if value is None or not 0 <= value <= MAX_SEED:
+        raise UsageError(f"seed is {given!r}; expected a whole number from 0 to {MAX_SEED}")
+    return value
+
+
+def run_lab(
+    name: str,
+    seed: int | str = 0,
+    *,
+    transport: str = "memory",
+    peers: Any = None,
+    progress: Callable[[str], None] | None = None,
+    **parameters: object,
+) -> Report:
+    """Run a lab and return its evidence.
+
+    The same name, seed, parameters and engine version give the same document on any machine
+    and over any ``transport`` (``memory`` or ``http``). ``peers`` replaces the cast of the lab:
+    the tests use it to show that each claim can turn out false. ``progress`` is called with
+    each claim id as its finding comes in. Works inside a running event loop (a notebook) too.
+
+    Raises ``UsageError`` for a name, seed, transport or parameter that is not accepted, and
+    ``LabError`` when the lab could not speak at all.
+    """
+    from ai_evolution.evidence import Finding, Measurement, assemble
+    from ai_evolution.network import TRANSPORTS
+    from ai_evolution.world import World
+
+    lab = find_lab(name)
+    number = read_seed(seed)
+    values = lab.read_parameters(parameters)
+    if transport not in TRANSPORTS:
+        raise UsageError(f"transport is {transport!r}; expected one of {', '.join(TRANSPORTS)}")
+    module = lab.load()
+
+    async def conduct() -> list[Record]:
+        records: list[Record] = []
+        begun = time.perf_counter()
+        async for record in module.run(World(name, number), transport=transport, peers=peers, **values):
+            records.append(record)
+            if isinstance(record, Finding) and progress is not None:
+                progress(record.claim_id)
+        records.append(Measurement("seconds", round(time.perf_counter() - begun, 3)))
+        return records
+
+    return assemble(
+        kind=lab.name,
+        class_slug=lab.class_slug,
+        seed=number,
+        parameters=values,
+        engine=ai_evolution.__version__,
+        protocols=module.PROTOCOLS,
+        claims=module.CLAIMS,
+        limitations=module.LIMITATIONS,
+        records=_to_the_end(conduct),
+    )
+
+
+def installed_versions(*names: str) -> dict[str, str]:
+    """The installed version of each distribution, for ``run.json``."""
+    return {name: importlib.metadata.version(name) for name in names}
+
+
+def _to_the_end(conduct: Callable[[], Any]) -> Any:
+    """Run a coroutine to its end: here, or in a thread of its own when a loop is running here."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(conduct())
+    outcome: dict[str, Any] = {}
+
+    def work() -> None:
+        try:
+            outcome["value"] = asyncio.run(conduct())
+        except BaseException as error:  # handed to the caller's thread below
+            outcome["error"] = error
+
+    thread = threading.Thread(target=work, name="lab", daemon=True)
+    thread.start()
+    thread.join()
+    if "error" in outcome:
+        raise outcome["error"]
+    if "value" not in outcome:
+        raise LabError("the lab ended without a result")
+    return outcome["value"]
+
+
+def _whole(given: object) -> int | None:
+    if isinstance(given, bool):
+        return None
+    if isinstance(given, int):
+        return given
+    if isinstance(given, str):
+        text = given.strip()
+        if text.isascii() and text.removeprefix("-").isdigit() and len(text) < 20:
+            return int(text)
+    return None
