@@ -41,6 +41,7 @@ def main(options: list[str]) -> int:
         command += ["--generate-hashes", "--no-emit-index-url", "--no-emit-find-links"]
         command += ["--custom-compile-command", "python scripts/lock.py"]
         command += [f"--extra={extra}" for extra in extras]
+        command += ["--constraints", "requirements/exceptions.in"]
         command += [] if name == largest else ["--constraints", f"requirements/{largest}.txt"]
         command += [*options, "--output-file", f"requirements/{name}.txt", "pyproject.toml"]
         code = subprocess.run(command, cwd=ROOT, check=False).returncode
