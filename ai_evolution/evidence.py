@@ -419,7 +419,7 @@ def parse_document(raw: bytes, name: str) -> dict[str, Any]:
     try:
         value = json.loads(text, object_pairs_hook=_no_twice, parse_constant=_no_constant)
     except json.JSONDecodeError as error:
-        cut = error.pos >= len(text.rstrip())
+        cut = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated")
         says = "ends in the middle (cut off?)" if cut else error.msg
         raise DocumentError(
             f"{name}: not JSON at line {error.lineno}, column {error.colno}: {says}"

@@ -6,8 +6,9 @@ is a copy fit for evidence and for a page.
 
 Real stacks name things with random UUIDs and stamp them with the clock of the machine; a
 timestamp even changes its *length* from run to run (protobuf prints 0, 3, 6 or 9 digits of
-a fraction). The canonical copy replaces identifiers by their order of appearance (``id-1``)
-and times by theirs (``time-1``). Wherever bytes are counted, they are counted there.
+a fraction), and MCP seals the state of a question under a key of its own. The canonical copy
+replaces identifiers by their order of appearance (``id-1``), times and sealed states by theirs
+(``time-1``, ``state-1``). Wherever bytes are counted, they are counted there.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ SHOWN_HEADERS = (
 )
 _UUID = r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"
 _TIME = r"\b\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2})"
-_VOLATILE = re.compile(f"(?P<id>{_UUID})|(?P<time>{_TIME})")
+_SEALED = r"\bv1\.[A-Za-z0-9_\-]{64,}"
+_VOLATILE = re.compile(f"(?P<id>{_UUID})|(?P<time>{_TIME})|(?P<state>{_SEALED})")
 
 
 @dataclass
@@ -136,7 +138,7 @@ class Naming:
 
     def __init__(self) -> None:
         self._seen: dict[str, str] = {}
-        self._counts = {"id": 0, "time": 0}
+        self._counts = {"id": 0, "time": 0, "state": 0}
 
     def text(self, text: str) -> str:
         """``text`` with each identifier and time under its canonical name."""

@@ -17,12 +17,15 @@ import contextlib
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, MutableMapping
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import httpx
 
 from ai_evolution.errors import EnvironmentProblem, UsageError
 from ai_evolution.journal import Frame, Journal, events_of
+
+if TYPE_CHECKING:
+    import httpx2
 
 Message = MutableMapping[str, Any]
 ASGIApp = Callable[
@@ -44,7 +47,7 @@ class Network:
         self.transport = transport
         self.attempts: list[str] = []
         self._hosts: dict[str, _Host] = {}
-        self._clients: list[httpx.AsyncClient] = []
+        self._clients: list[httpx.AsyncClient | httpx2.AsyncClient] = []
         self._cuts: dict[str, list[int]] = {}
         self._drops: dict[str, int] = {}
 
@@ -82,6 +85,38 @@ class Network:
         """An HTTP client that speaks as ``speaker`` and reaches the hosts of this network only."""
         options.setdefault("timeout", 30.0)
         client = httpx.AsyncClient(transport=_Wire(self, speaker), trust_env=False, **options)
+        self._clients.append(client)
+        return client
+
+    def client2(self, speaker: str, **options: Any) -> httpx2.AsyncClient:
+        """The same for the stacks that speak through ``httpx2`` (``mcp`` 2.3 does)."""
+        import httpx2
+
+        carry = self._carry
+
+        class Stream(httpx2.AsyncByteStream):
+            def __init__(self, answer: httpx.Response) -> None:
+                self._answer = answer
+
+            async def __aiter__(self) -> AsyncIterator[bytes]:
+                async for chunk in self._answer.aiter_raw():
+                    yield chunk
+
+            async def aclose(self) -> None:
+                await self._answer.aclose()
+
+        class Wire(httpx2.AsyncBaseTransport):
+            async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+                body = await request.aread()
+                headers = list(request.headers.raw)
+                copy = httpx.Request(request.method, str(request.url), headers=headers, content=body)
+                answer = await carry(copy, speaker)
+                return httpx2.Response(
+                    answer.status_code, headers=list(answer.headers.raw), stream=Stream(answer)
+                )
+
+        options.setdefault("timeout", 30.0)
+        client = httpx2.AsyncClient(transport=Wire(), trust_env=False, **options)
         self._clients.append(client)
         return client
 
