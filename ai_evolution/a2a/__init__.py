@@ -41,7 +41,7 @@ _ROOMS = {
 }
 _HOMES = {name: room for room, names in _ROOMS.items() for name in names}
 
-__all__ = sorted(_HOMES)  # noqa: PLE0605  (a computed list, so that the table above stays the only one)
+__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
