@@ -143,6 +143,10 @@ class Guard(httpx.AsyncBaseTransport):
         return json.dumps(call, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode("utf-8")
 
 
+SEPARATORS = {b"\xe2\x80\xa8": b"\\u2028", b"\xe2\x80\xa9": b"\\u2029", b"\xc2\x85": b"\\u0085"}
+"""Characters that JSON allows in a string and that httpx takes for the end of a line; and their escapes."""
+
+
 class _Bounded(httpx.AsyncByteStream):
     """Passes an answer on and stops it at the first limit: size, size of one event, number of events."""
 
@@ -150,6 +154,7 @@ class _Bounded(httpx.AsyncByteStream):
         self._reply, self._limits = reply, limits
         self._is_stream = "text/event-stream" in reply.headers.get("content-type", "")
         self._total = self._line = self._event = self._events = 0
+        self._kept = b""
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         async for chunk in self._reply.aiter_raw():
@@ -157,7 +162,17 @@ class _Bounded(httpx.AsyncByteStream):
             self._check("an answer", self._total, self._limits.reply)
             if self._is_stream:
                 self._measure(chunk)
+                chunk = self._escaped(chunk)
             yield chunk
+        yield self._kept
+
+    def _escaped(self, chunk: bytes) -> bytes:
+        chunk = self._kept + chunk
+        for character, escape in SEPARATORS.items():
+            chunk = chunk.replace(character, escape)
+        cut = next((n for n in (2, 1) if chunk[-n:] in (b"\xe2\x80", b"\xe2", b"\xc2")), 0)
+        self._kept = chunk[len(chunk) - cut :]
+        return chunk[: len(chunk) - cut]
 
     def _measure(self, chunk: bytes) -> None:
         *ended, rest = chunk.replace(b"\r", b"").split(b"\n")

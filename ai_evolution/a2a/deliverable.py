@@ -8,6 +8,7 @@ Numbers. Protobuf keeps every number of a data part as a binary64 float, so 4 tr
 the schema at that very place says ``"type": "number"`` (and not ``integer``), where it stays a
 ``float``. From 2^53 on, integers that differ share one float, so an integral number of
 that size is refused, again unless the schema says ``number`` there. NaN and infinity are refused.
+Protobuf keeps no order of names either, so objects come back with their names sorted.
 """
 
 from __future__ import annotations
@@ -231,7 +232,7 @@ def _whole(value: Any, here: list[Mapping[str, Any]], root: Any, pointer: str, e
     if isinstance(value, dict):
         return {
             key: _whole(each, _below(here, key, root), root, pointer + _pointer([key]), exact)
-            for key, each in value.items()
+            for key, each in sorted(value.items())
         }
     if isinstance(value, list):
         return [
