@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib.metadata
+import logging
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -172,13 +173,27 @@ def run_lab(
         protocols=module.PROTOCOLS,
         claims=module.CLAIMS,
         limitations=module.LIMITATIONS,
-        records=_to_the_end(conduct),
+        records=_quietly(conduct),
     )
 
 
 def installed_versions(*names: str) -> dict[str, str]:
     """The installed version of each distribution, for ``run.json``."""
     return {name: importlib.metadata.version(name) for name in names}
+
+
+def _quietly(conduct: Callable[[], Any]) -> Any:
+    """Run to the end without the log lines that the peers write about faults injected on purpose.
+
+    A handler on the root logger keeps Python's handler of last resort from printing warnings. A
+    program that has set up logging of its own still gets every record.
+    """
+    silence = logging.NullHandler()
+    logging.getLogger().addHandler(silence)
+    try:
+        return _to_the_end(conduct)
+    finally:
+        logging.getLogger().removeHandler(silence)
 
 
 def _to_the_end(conduct: Callable[[], Any]) -> Any:
