@@ -306,6 +306,10 @@ class RequestHandler(DefaultRequestHandler):
             raise PushNotificationNotSupportedError
         if params.message.task_id:
             stored = await self.store.get(params.message.task_id, context)
+            if stored is not None and not params.message.context_id:
+                # Section 3.4.3: a message that names only its task belongs to that task's context. The
+                # SDK would make a new context up, and every event of the turn would be a stranger's.
+                params.message.context_id = stored.task.context_id
             if stored is not None and _state(stored.task) in states.ACTIVE:
                 raise UnsupportedOperationError(
                     f"Task {params.message.task_id} is in {_state(stored.task)} and takes no message; "
