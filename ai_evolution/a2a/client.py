@@ -246,8 +246,10 @@ class Agent:
         or a bare message instead of a task).
         """
         expected = self._schema(skill, schema)
-        talk = self._conversation(task_id, context_id, seen)
-        await self._settle(talk, self._request(parts, talk, message_id, push), answer, resend, deadline)
+        talk = self._conversation(task_id, None if task_id else context_id, seen)
+        request = self._request(parts, talk, message_id, push)
+        request.message.context_id = context_id or ""
+        await self._settle(talk, request, answer, resend, deadline)
         return delivery_of(talk, expected, artifact)
 
     async def settle(
@@ -332,7 +334,7 @@ class Agent:
         try:
             async with timer:
                 if talk.task_id:
-                    await self._pick_up(talk, answered=request is not None)
+                    await self._pick_up(talk, request)
                 await self._converse(talk, request, answer, resend)
                 await self._confirm(talk)
         except BaseException as error:
@@ -346,11 +348,13 @@ class Agent:
                 ) from None
             raise
 
-    async def _pick_up(self, talk: Conversation, *, answered: bool) -> None:
+    async def _pick_up(self, talk: Conversation, request: SendMessageRequest | None) -> None:
+        """Learn how a task of earlier stands: ``request`` answers what it waits on, in its own context."""
         talk.artifacts.gaps = True
         talk.look(await self._get(talk.task_id))
-        if answered:
+        if request is not None:
             talk.answered()
+            request.message.context_id = request.message.context_id or talk.context_id
 
     async def _converse(
         self, talk: Conversation, request: SendMessageRequest | None, answer: Answer | None, resend: bool

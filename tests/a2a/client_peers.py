@@ -66,7 +66,9 @@ def card(streaming: bool = True, **changes: Any) -> dict[str, Any]:
 # What a scripted peer can say.
 
 
-def status(state: str, words: str = "", *, task: str = T, context: str = C, message: str = "m") -> dict[str, Any]:
+def status(
+    state: str, words: str = "", *, task: str = T, context: str = C, message: str = "m"
+) -> dict[str, Any]:
     return {"statusUpdate": {"taskId": task, "contextId": context, "status": _status(state, words, message)}}
 
 
@@ -94,7 +96,12 @@ def artifact(*parts: dict[str, Any], id: str = "a1", name: str = "report") -> di
 
 
 def chunk(
-    *parts: dict[str, Any], append: bool = False, last: bool = False, task: str = T, context: str = C, id: str = "a1"
+    *parts: dict[str, Any],
+    append: bool = False,
+    last: bool = False,
+    task: str = T,
+    context: str = C,
+    id: str = "a1",
 ) -> dict[str, Any]:
     event = {"taskId": task, "contextId": context, "artifact": artifact(*parts, id=id)}
     return {"artifactUpdate": event | {"append": append, "lastChunk": last}}
@@ -152,7 +159,9 @@ class Peer:
         body = (await receive())["body"]
         self.headers.append({k.decode("latin-1"): v.decode("latin-1") for k, v in scope["headers"]})
         if scope["method"] == "GET":
-            await _whole(send, self.card if isinstance(self.card, Raw) else Raw(json.dumps(self.card).encode()))
+            await _whole(
+                send, self.card if isinstance(self.card, Raw) else Raw(json.dumps(self.card).encode())
+            )
             return
         call = json.loads(body)
         self.calls.append((call["method"], call["params"]))
@@ -279,7 +288,9 @@ class Checker(AgentExecutor):
 def sdk_server(executor: AgentExecutor, description: dict[str, Any] | None = None) -> Starlette:
     """The SDK's own server, as its documentation builds it."""
     parsed = ParseDict(description or card(), AgentCard())
-    handler = DefaultRequestHandler(agent_executor=executor, task_store=InMemoryTaskStore(), agent_card=parsed)
+    handler = DefaultRequestHandler(
+        agent_executor=executor, task_store=InMemoryTaskStore(), agent_card=parsed
+    )
     return Starlette(
         routes=[
             *create_agent_card_routes(parsed),
