@@ -223,8 +223,8 @@ class GuardedExecutor(AgentExecutor):
         self._clock = clock
         self._cancel_patience = cancel_patience
         self._courses: dict[str, Course] = {}
-        self.executing: set[tuple[str, str]] = set()
-        """(caller, messageId) of the claimed messages whose execution has not returned."""
+        self.executing: dict[tuple[str, str], str] = {}
+        """The task id by (caller, messageId), for each claimed message whose execution has not returned."""
 
     async def execute(self, context: RequestContext, event_queue: EventQueue) -> None:
         """Run the agent on one message; whatever it does, the task is at rest or the caller got a Message."""
@@ -240,9 +240,9 @@ class GuardedExecutor(AgentExecutor):
                 await self._fail(event_queue, course, reason)
         finally:
             self._courses.pop(course.task_id, None)
-            self.store.executing(course.task_id, False)
             if claim is not None:
-                self.executing.discard((claim.caller, claim.message_id))
+                self.executing.pop((claim.caller, claim.message_id), None)
+            self.store.executing(course.task_id, False)
 
     async def cancel(self, context: RequestContext, event_queue: EventQueue) -> None:
         """Let the agent clean up, then see to it that the task ends CANCELED."""
@@ -254,7 +254,9 @@ class GuardedExecutor(AgentExecutor):
         try:
             async with asyncio.timeout(self._cancel_patience):
                 await self.inner.cancel(context, queue)
-        except Exception:
+        except (Exception, asyncio.CancelledError):
+            if _being_cancelled():
+                raise
             logger.exception("the agent's cancel() failed for task %s", course.task_id)
         if course.state != states.CANCELED:
             course.state = states.CANCELED
@@ -265,8 +267,7 @@ class GuardedExecutor(AgentExecutor):
         try:
             await self.inner.execute(context, queue)
         except asyncio.CancelledError:
-            task = asyncio.current_task()
-            if course.canceling or (task is not None and task.cancelling()):
+            if course.canceling or _being_cancelled():
                 raise
             logger.exception("the agent cancelled itself in task %s", course.task_id)
             return "error"
@@ -317,6 +318,12 @@ class GuardedExecutor(AgentExecutor):
             )
         self.stamp(status)
         return TaskStatusUpdateEvent(task_id=course.task_id, context_id=course.context_id, status=status)
+
+
+def _being_cancelled() -> bool:
+    """Whether somebody outside cancels the running asyncio task, as against code inside raising CancelledError."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 def _name(status: TaskStatus) -> str:

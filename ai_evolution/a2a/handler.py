@@ -60,6 +60,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+PARKED = 300.0
+"""Seconds after which a task that waits for input gives its memory back; the next message reads it anew."""
+
 TASK_ID = "ai_evolution.task_id"
 """Key in ``ServerCallContext.state``: the id that was chosen for the task of a first message."""
 
@@ -192,6 +195,7 @@ class RequestHandler(DefaultRequestHandler):
             push_url_validator=push.policy if push is not None else None,
             request_context_builder=_Contexts(new_id),
             event_stream=LocalEventStream(store),
+            interrupted_task_timeout=PARKED,
         )
 
     @_neutral
@@ -205,7 +209,8 @@ class RequestHandler(DefaultRequestHandler):
             claim = await self._admit(params, context)  # it was given back: this message is the first now
         try:
             result: Message | Task = await super().on_message_send(params, context)
-            self._see_executed(result, context)
+            if isinstance(result, Task) and _state(result) in states.TERMINAL:
+                self._see_executed(claim, context)
         except Exception:
             await self._give_back(claim, context)
             raise
@@ -227,15 +232,11 @@ class RequestHandler(DefaultRequestHandler):
                 async for event in events:
                     yield event
             return
-        last: Event | None = None
         try:
             async with aclosing(super().on_message_send_stream(params, context)) as events:
                 async for event in events:
-                    last = event
                     yield event
-            if last is None:
-                stored = await self.store.get(claim.task_id, context)
-                self._see_executed(stored.task if stored else None, context)
+            self._see_executed(claim, context)
         except Exception:
             await self._give_back(claim, context)
             raise
@@ -297,7 +298,7 @@ class RequestHandler(DefaultRequestHandler):
             raise
         context.state[CLAIM] = claim
         context.state[TASK_ID] = task_id
-        self.guarded.executing.add((caller, message.message_id))
+        self.guarded.executing[caller, message.message_id] = task_id
         return claim
 
     async def _check(self, params: SendMessageRequest, context: ServerCallContext) -> None:
@@ -310,11 +311,17 @@ class RequestHandler(DefaultRequestHandler):
                 # Section 3.4.3: a message that names only its task belongs to that task's context. The
                 # SDK would make a new context up, and every event of the turn would be a stranger's.
                 params.message.context_id = stored.task.context_id
-            if stored is not None and _state(stored.task) in states.ACTIVE:
+            if stored is not None and (_state(stored.task) in states.ACTIVE or self._awaited(stored.task)):
                 raise UnsupportedOperationError(
-                    f"Task {params.message.task_id} is in {_state(stored.task)} and takes no message; "
+                    f"Task {params.message.task_id} is at work and takes no message; "
                     "send it when the task asks for input, or start a new task in the same context"
                 )
+
+    def _awaited(self, task: Task) -> bool:
+        """Whether another message to this task was accepted and is not in its history yet."""
+        known = {message.message_id for message in task.history}
+        executing = self.guarded.executing.items()
+        return any(task_id == task.id and message_id not in known for (_, message_id), task_id in executing)
 
     async def _recorded(
         self, claim: Claim, params: SendMessageRequest, context: ServerCallContext, *, settled: bool = True
@@ -369,10 +376,10 @@ class RequestHandler(DefaultRequestHandler):
             if stored is not None:
                 yield stored.task
 
-    def _see_executed(self, result: Message | Task | None, context: ServerCallContext) -> None:
+    def _see_executed(self, claim: Claim, context: ServerCallContext) -> None:
         """Refuse a message that the SDK dropped because its task ended first."""
-        if isinstance(result, Task) and _state(result) in states.TERMINAL and not context.state.get(STARTED):
-            raise UnsupportedOperationError(f"Task {result.id} is in terminal state: {_state(result)}")
+        if not context.state.get(STARTED):
+            raise UnsupportedOperationError(f"Task {claim.task_id} ended before it took this message")
 
     async def _give_back(self, claim: Claim, context: ServerCallContext) -> None:
         """Release the claim on a message that did not run, or that left nothing behind."""
@@ -380,7 +387,7 @@ class RequestHandler(DefaultRequestHandler):
             await self.store.get(claim.task_id, context) is None
             and getattr(self.store.claimed(claim.caller, claim.message_id), "reply", None) is None
         ):
-            self.guarded.executing.discard((claim.caller, claim.message_id))
+            self.guarded.executing.pop((claim.caller, claim.message_id), None)
             self.store.release(claim)
 
 

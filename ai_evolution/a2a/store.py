@@ -153,7 +153,7 @@ class SqliteTaskStore(VersionedTaskStore):
             if state == states.CANCELED:
                 if row is None or row[1] in states.TERMINAL:
                     raise ConcurrentTaskModificationError(task.id)
-                self._stamp_anew(task, row[3])
+                self._settle_cancel(task, row[3])
             elif TaskVersion(version) != prev_version:
                 raise ConcurrentTaskModificationError(task.id)
             states.advance(None if row is None else row[1], state)
@@ -269,6 +269,7 @@ class SqliteTaskStore(VersionedTaskStore):
     def executing(self, task_id: str, live: bool) -> None:
         """Note that this process executes a task, or no longer does: a live task is no orphan."""
         (self._live.add if live else self._live.discard)(task_id)
+        self._changed(task_id)
 
     def orphans(self) -> OwnedTasks:
         """Return (owner, task) for each task that is SUBMITTED or WORKING and that nobody executes, oldest
@@ -358,9 +359,15 @@ class SqliteTaskStore(VersionedTaskStore):
             self._write(task, owner, new, version + 1)
         self._changed(task.id)
 
-    def _stamp_anew(self, task: Task, before: int | None) -> None:
-        """The SDK cancels a parked task without a new timestamp; a change of state has its own time."""
+    def _settle_cancel(self, task: Task, before: int | None) -> None:
+        """Give a cancelled task its own time, and its open question to the history.
+
+        The SDK cancels a parked task by changing the state alone.
+        """
         if _updated(task) in (None, before):
+            if task.status.HasField("message"):
+                task.history.append(task.status.message)
+                task.status.ClearField("message")
             task.status.timestamp.FromDatetime(self._clock())
 
     def _changed(self, task_id: str) -> None:
