@@ -9,11 +9,11 @@ Three forms of one card have to be told apart:
 * the card **as received**, byte for byte what a plain signer would have canonicalised;
 * the **explicit** form of section 8.4.1: what Protocol Buffers would call the same card. Fields
   with a default value are gone, except those that are REQUIRED or were set on purpose;
-* the **pruned** form that a2a-sdk 1.3 signs: every empty string, list and object is gone, at any
-  depth. A requirement to authenticate that names a scheme and no scopes,
-  ``{"schemes": {"bearer": {}}}``, is empty in this sense, so a signature over this form does not
-  cover it: somebody in the middle can strike it out and the signature still holds
-  (`uncovered` lists such places).
+* the **pruned** form that a2a-sdk 1.3 signs: members that its types do not know are gone (such as
+  those of the 0.3 dialect), and so is every empty string, list and object, at any depth. A
+  requirement to authenticate that names a scheme and no scopes, ``{"schemes": {"bearer": {}}}``, is
+  empty in this sense, so a signature over this form does not cover it: somebody in the middle can
+  strike it out and the signature still holds (`uncovered` lists such places).
 
 `sign_card` signs the pruned form, so that every SDK client can verify it, and puts the digest of
 the explicit form into the protected header. `verify_card` compares that digest whenever it is
@@ -167,14 +167,18 @@ def explicit(card: Mapping[str, Any]) -> Card:
     from a2a.types import AgentCard
 
     unsigned = {name: value for name, value in card.items() if name != "signatures"}
-    kept: Card = _explicit_message(unsigned, AgentCard.DESCRIPTOR)
-    kept.pop("signatures", None)
-    return kept
+    return dict(_explicit_message(unsigned, AgentCard.DESCRIPTOR, True))
 
 
 def pruned(card: Mapping[str, Any]) -> Any:
-    """The card as a2a-sdk 1.3 signs it: the explicit form without anything empty, at any depth."""
-    return _prune(explicit(card))
+    """The card as a2a-sdk 1.3 signs it: the explicit form without anything unknown or empty, at any depth."""
+    return _prune(_known(card))
+
+
+def _known(card: Mapping[str, Any]) -> Card:
+    from a2a.types import AgentCard
+
+    return dict(_explicit_message(explicit(card), AgentCard.DESCRIPTOR, False))
 
 
 def uncovered(card: Mapping[str, Any]) -> list[str]:
@@ -183,18 +187,19 @@ def uncovered(card: Mapping[str, Any]) -> list[str]:
     Raises CardRefused (``malformed``) when the card has no canonical form.
     """
     canonical(card)
-    return sorted(_lost(explicit(card), ""))
+    return sorted(_lost(explicit(card), _known(card), ""))
 
 
-def _lost(value: Any, at: str) -> Iterator[str]:
-    if _prune(value) is None:
+def _lost(value: Any, known: Any, at: str) -> Iterator[str]:
+    if _prune(known) is None:
         yield at
     elif isinstance(value, dict):
         for name, child in value.items():
-            yield from _lost(child, f"{at}/{name.replace('~', '~0').replace('/', '~1')}")
+            below = f"{at}/{name.replace('~', '~0').replace('/', '~1')}"
+            yield from _lost(child, known[name], below) if name in known else (below,)
     elif isinstance(value, list):
         for index, child in enumerate(value):
-            yield from _lost(child, f"{at}/{index}")
+            yield from _lost(child, known[index], f"{at}/{index}")
 
 
 def _prune(value: Any) -> Any:
@@ -215,19 +220,20 @@ def _fields(descriptor: Any) -> dict[str, tuple[Any, bool]]:
     return {f.json_name: (f, required in f.GetOptions().Extensions[marks]) for f in descriptor.fields}
 
 
-def _explicit_message(value: Any, descriptor: Any) -> Any:
+def _explicit_message(value: Any, descriptor: Any, strangers: bool) -> Any:
     if not isinstance(value, dict):
         return value
     fields = _fields(descriptor)
     kept: dict[str, Any] = {}
     for name, given in value.items():
         if name not in fields:
-            kept[name] = given
+            if strangers:
+                kept[name] = given
             continue
         field, required = fields[name]
         if given is None:  # protobuf's JSON reads null as "not set"
             continue
-        normal = _explicit_field(given, field)
+        normal = _explicit_field(given, field, strangers)
         if required or field.has_presence or not _is_default(normal):
             kept[name] = normal
     for name, (field, required) in fields.items():
@@ -244,19 +250,19 @@ def _is_map(field: Any) -> bool:
     return bool(field.message_type is not None and field.message_type.GetOptions().map_entry)
 
 
-def _explicit_field(value: Any, field: Any) -> Any:
+def _explicit_field(value: Any, field: Any, strangers: bool) -> Any:
     if field.message_type is None or field.message_type.full_name == "google.protobuf.Struct":
         return value
     if _is_map(field):
         entry = field.message_type.fields_by_name["value"].message_type
         if entry is None or not isinstance(value, dict):
             return value
-        return {name: _explicit_message(item, entry) for name, item in value.items()}
+        return {name: _explicit_message(item, entry, strangers) for name, item in value.items()}
     if field.is_repeated:
         if not isinstance(value, list):
             return value
-        return [_explicit_message(item, field.message_type) for item in value]
-    return _explicit_message(value, field.message_type)
+        return [_explicit_message(item, field.message_type, strangers) for item in value]
+    return _explicit_message(value, field.message_type, strangers)
 
 
 # --- JWS --------------------------------------------------------------------------------------

@@ -10,6 +10,8 @@ from typing import Any
 
 import jwt
 import pytest
+from a2a.client.card_resolver import parse_agent_card as sdk_parse_card
+from a2a.server.routes import create_agent_card_routes
 from a2a.types import AgentCard
 from a2a.utils.signing import (
     InvalidSignaturesError,
@@ -20,6 +22,8 @@ from google.protobuf.json_format import MessageToDict, ParseDict
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from joserfc.jwk import OctKey, RSAKey
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
 
 from ai_evolution.a2a import signatures
 from ai_evolution.a2a.cards import (
@@ -39,6 +43,7 @@ from ai_evolution.a2a.cards import (
     verify_card,
     verify_card_bytes,
 )
+from ai_evolution.a2a.dialects import with_v0_3
 from ai_evolution.errors import CardRefused, UsageError
 
 KEY = generate_key(7)
@@ -138,12 +143,30 @@ def test_we_verify_the_sdks_signature_and_ignore_its_jku(jku: dict[str, Any]) ->
     assert verify_card(sdk_sign(CARD, **jku), KEYS) == "checks-1"
 
 
+def test_a_signed_card_can_be_served_by_the_sdk_and_verified_from_the_bytes_that_arrive() -> None:
+    routes = create_agent_card_routes(ParseDict(signed(), AgentCard()))
+    with TestClient(Starlette(routes=list(routes))) as http:
+        raw = http.get("/.well-known/agent-card.json").content
+    card, kid = verify_card_bytes(raw, KEYS)
+    assert (card["name"], kid) == (CARD["name"], "checks-1")
+
+
 def test_our_signature_survives_a_server_that_rebuilds_the_card_from_protobuf() -> None:
     served = MessageToDict(ParseDict(signed(), AgentCard()))
     assert served["securityRequirements"] == [
         {"schemes": {"bearer": {}}}
     ]  # not what was signed, letter by letter
     assert verify_card(served, KEYS) == "checks-1"
+
+
+def test_a_card_with_the_fields_of_the_0_3_dialect_verifies_on_both_sides_and_is_covered_in_full() -> None:
+    union = sign_card(with_v0_3(CARD, "https://checks.example/"), KEY, "checks-1")
+    assert union["url"] == "https://checks.example/"
+    message = sdk_parse_card(copy.deepcopy(union))
+    create_signature_verifier(lambda _kid, _jku: KEY.as_pem(private=False), ["ES256"])(message)  # type: ignore[arg-type, return-value]
+    assert verify_card(union, KEYS) == "checks-1"
+    assert refusal({**union, "url": "https://evil.example/"}) == "altered"
+    assert "/url" in uncovered(union)
 
 
 def test_a_plain_signer_over_the_card_as_received_is_accepted() -> None:
@@ -719,7 +742,9 @@ def test_a_schema_for_a_skill_that_does_not_exist_is_refused() -> None:
 
 
 def test_a_good_card_has_one_remark_and_it_is_about_the_sdk() -> None:
-    assert lint_card(CARD) == ["/securityRequirements: empty, a signature by a2a-sdk does not cover it"]
+    assert lint_card(CARD) == [
+        "/securityRequirements: empty or unknown, a signature by a2a-sdk does not cover it"
+    ]
     assert lint_card(signed()) == lint_card(CARD)
 
 
