@@ -23,7 +23,7 @@ from ai_evolution.errors import DeliverableInvalid, IllegalTransition
 COMPLETED = "TASK_STATE_COMPLETED"
 INPUT_REQUIRED = "TASK_STATE_INPUT_REQUIRED"
 AUTH_REQUIRED = "TASK_STATE_AUTH_REQUIRED"
-MOST_STATES = 1_000
+MOST_STATES = 200
 """A task that changes its state more often is not going to settle."""
 
 

@@ -183,13 +183,21 @@ class Peer:
     async def _stream(self, call_id: str, events: Iterable[Any], receive: Any, send: Any) -> None:
         kind = [(b"content-type", b"text/event-stream")]
         await send({"type": "http.response.start", "status": 200, "headers": kind})
+        left = asyncio.ensure_future(receive())
+        try:
+            await self._say(call_id, events, left, send)
+        finally:
+            left.cancel()
+
+    async def _say(self, call_id: str, events: Iterable[Any], left: asyncio.Future[Any], send: Any) -> None:
         for event in events:
             await asyncio.sleep(0)
+            if left.done():
+                return
             if isinstance(event, type) and issubclass(event, Break):
                 raise ConnectionError("broken on purpose")
             if isinstance(event, type) and issubclass(event, Hang):
-                while (await receive())["type"] != "http.disconnect":
-                    pass
+                await left
                 self.left += 1
                 return
             if isinstance(event, dict):
