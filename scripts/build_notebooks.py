@@ -10,8 +10,9 @@
 ``notebooks/FOLDER/NAME.ipynb`` and ``NAME.es.ipynb``.
 
 Code. A cell begins with a line ``# %% cell-id`` (letters, digits, ``-``). What stands before the first cell
-is a comment on the source. A cell that raises stops the build: show an error by catching it. The first cell sets ``LANG = "en"``; the Spanish edition says ``LANG = "es"`` there, and that is the only difference of
-code between the two.
+is a comment on the source. A cell that raises stops the build: show an error by catching it. The first cell
+sets ``LANG = "en"``; the Spanish edition says ``LANG = "es"`` there, and that is the only difference of code
+between the two.
 
 Prose. A block begins with a line ``<!-- cell: ID -->`` and becomes one Markdown cell. If ``ID`` is the id
 of a code cell, it stands directly before that cell; ``ID.after`` stands directly after it. Every id must
@@ -247,14 +248,14 @@ async def execute(notebook: dict[str, Any], folder: Path, where: str) -> dict[st
         timeout=CELL_SECONDS,
         kernel_name="python3",
         record_timing=False,
+        coalesce_streams=True,  # how a stream is cut into messages is chance
         extra_arguments=["--log-level=ERROR"],  # else each kernel prints a notice about its sockets
         resources={"metadata": {"path": str(folder)}},
     )
     try:
         await client.async_execute()
     except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
-        last = str(error).strip().splitlines()[-1]
-        raise DocumentError(f"{where}: a cell did not run to its end: {last}") from error
+        raise DocumentError(f"{where}: {_what_happened(node, error)}") from error
     node.metadata = _node(METADATA)
     for cell in node.cells:
         for output in cell.get("outputs", []):
@@ -264,6 +265,16 @@ async def execute(notebook: dict[str, Any], folder: Path, where: str) -> dict[st
                 )
     nbformat.validate(node)
     return dict(node)
+
+
+def _what_happened(node: Any, error: Exception) -> str:
+    """Which cell stopped a notebook, and how, in one line."""
+    for cell in node.cells:
+        for output in cell.get("outputs", []):
+            if output.get("output_type") == "error":
+                says = " ".join(f"{output.ename}: {output.evalue}".split())
+                return f"cell {cell.id!r} raises {says[:200]}"
+    return f"a cell did not end within {CELL_SECONDS} s, or the kernel died ({type(error).__name__})"
 
 
 def build(root: Path, names: Sequence[str] = (), *, run: bool = True) -> list[Generated]:
@@ -287,7 +298,11 @@ async def _execute_all(root: Path, pending: Sequence[tuple[str, dict[str, Any]]]
             print(f"running: {path}", file=sys.stderr)
             return await execute(draft, (root / path).parent, path)
 
-    return await asyncio.gather(*(one(path, draft) for path, draft in pending))
+    outcomes = await asyncio.gather(*(one(path, draft) for path, draft in pending), return_exceptions=True)
+    for outcome in outcomes:  # every kernel has been put away before the first failure is told
+        if isinstance(outcome, BaseException):
+            raise outcome
+    return [outcome for outcome in outcomes if isinstance(outcome, dict)]
 
 
 def main(argv: Sequence[str] | None = None, root: Path = ROOT) -> int:

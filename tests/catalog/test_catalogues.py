@@ -187,7 +187,7 @@ def test_a_file_of_another_shape_is_one_clear_line(
 
 
 def test_a_file_that_is_missing_is_named(tmp_path: Path) -> None:
-    with pytest.raises(DocumentError, match="sources/bibliography.json: cannot be read"):
+    with pytest.raises(DocumentError, match=r"sources/bibliography\.json: cannot be read"):
         load_sources(tmp_path)
 
 

@@ -105,7 +105,9 @@ def test_a_page_without_the_line_follows_nothing() -> None:
 
 @given(st.text())
 def test_any_text_is_read_or_refused_in_one_line(text: str) -> None:
+    says = ""
     try:
         find_blocks(text, "page.md")
     except DocumentError as error:
-        assert len(str(error).splitlines()) == 1
+        says = str(error)
+    assert len(says.splitlines()) <= 1
