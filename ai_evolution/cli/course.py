@@ -110,7 +110,7 @@ HELD = {"en": "{held} of {claims} (seed {seed})", "es": "{held} de {claims} (sem
 TIMES = {"en": "{held} of {times} times", "es": "{held} de {times} veces"}
 BEST = {
     "en": "{passed} of {behaviours} behaviours (best {best})",
-    "es": "{passed} de {behaviours} conductas (mejor {best})",
+    "es": "{passed} de {behaviours} comportamientos (mejor {best})",
 }
 KEPT = {"en": "Kept in {path}, on this machine only.", "es": "Se guarda en {path}, solo en esta máquina."}
 

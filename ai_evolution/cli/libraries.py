@@ -1,4 +1,4 @@
-"""One group of commands for each library: ``a2a card``, ``a2a check`` and ``a2a send``.
+"""One group of commands for each library: ``a2a card``, ``check``, ``send`` and ``serve``.
 
 They go only to the address that was typed: no redirect is followed, no proxy of the environment is
 used, and a token is taken from ``--token`` or from the variable A2A_TOKEN, which other users of
@@ -8,7 +8,7 @@ the machine can't read in the list of processes.
 from __future__ import annotations
 
 from ai_evolution.cli.parser import Command, Parser, whole
-from ai_evolution.cli.show import printable
+from ai_evolution.cli.show import printable, quiet
 from ai_evolution.errors import CallRefused, CardRefused, DocumentError, UsageError
 
 TYPE_CHECKING = False
@@ -247,8 +247,8 @@ def _kids(card: dict[str, Any]) -> list[str]:
 CHECK = {
     "--other-token": {"en": "another caller's token: is a task kept from strangers?",
                       "es": "token de otro cliente: ¿se oculta una tarea a los extraños?"},
-    "--complete": {"en": "an input that the agent completes at once: text, or a JSON object",
-                   "es": "una entrada que el agente completa sin preguntar: texto, o un objeto JSON"},
+    "--complete": {"en": "an input that the agent completes at once: text, or JSON",
+                   "es": "una entrada que el agente completa sin más: texto, o JSON"},
     "--ask": {"en": "an input about which the agent asks back (with --answer)",
               "es": "una entrada sobre la que el agente pregunta (con --answer)"},
     "--answer": {"en": "what to answer to its question", "es": "qué contestar a su pregunta"},
@@ -259,13 +259,14 @@ CHECK = {
                 "es": "una entrada con la que falla el propio código del agente"},
     "--secret": {"en": "a text that must never leave the agent; may be repeated",
                  "es": "un texto que nunca debe salir del agente; se puede repetir"},
-    "--only": {"en": "only this behaviour; may be repeated", "es": "solo esta conducta; se puede repetir"},
+    "--only": {"en": "only this behaviour; may be repeated",
+               "es": "solo este comportamiento; se puede repetir"},
 }  # fmt: skip
 LEFT_OUT = {
-    "en": "{n} more behaviours need {needs}: see ai-evolution a2a check --help",
-    "es": "otras {n} conductas piden {needs}: mira ai-evolution a2a check --help",
+    "en": "{n} more behaviours need {needs}: see --help",
+    "es": "otros {n} comportamientos piden {needs}: mira --help",
 }
-OF = {"en": "{good} of {n} behaviours hold.", "es": "Se cumplen {good} de {n} conductas."}
+OF = {"en": "{good} of {n} behaviours hold.", "es": "Se cumplen {good} de {n} comportamientos."}
 EXAMINING = {"en": "examining {url}", "es": "examinando {url}"}
 EXPECTED = {"en": "expected", "es": "esperado"}
 OBSERVED = {"en": "observed", "es": "observado"}
@@ -297,6 +298,7 @@ def check(arguments: argparse.Namespace, screen: Screen) -> int:
 
     if (arguments.ask is None) != (arguments.answer is None):
         raise UsageError(screen.text(ASK_ANSWER))
+    quiet(arguments.debug)
     with Waiting(screen, screen.text(EXAMINING, url=arguments.url)):
         observations = asyncio.run(_examine(arguments))
     good = sum(one.holds for one in observations)
@@ -307,7 +309,9 @@ def check(arguments: argparse.Namespace, screen: Screen) -> int:
         seen = {one.id for one in observations}
         rest = [b for b in BEHAVIOURS.values() if b.id not in seen]
         if rest and not arguments.only:
-            needs = sorted({f"--{name.replace('_', '-')}" for b in rest for name in b.needs})
+            given = vars(arguments) | {"token": _token(arguments.token)}
+            lacking = {name for b in rest for name in b.needs if given.get(name) is None}
+            needs = sorted(f"--{name.replace('_', '-')}" for name in lacking)
             screen.line(LEFT_OUT, n=len(rest), needs=", ".join(needs))
         screen.line(OF, good=good, n=len(observations))
     return 0 if good == len(observations) else 1
@@ -359,7 +363,7 @@ def show_observations(screen: Screen, observations: Sequence[Observation]) -> No
 # -------------------------------------------------------------------------------- a2a send
 
 SEND = {
-    "what": {"en": "text, or a JSON object for a data part", "es": "texto, o un objeto JSON para datos"},
+    "what": {"en": "text, or a JSON object for a data part", "es": "texto, o JSON"},
     "--answer": {"en": "what to answer if the agent asks; may be repeated, in order",
                  "es": "qué contestar si el agente pregunta; se puede repetir, en orden"},
     "--skill": {"en": "the skill whose declared schema the artifact must satisfy",
@@ -393,6 +397,7 @@ def send(arguments: argparse.Namespace, screen: Screen) -> int:
 
     from ai_evolution.errors import DeliverableInvalid, TaskNotCompleted
 
+    quiet(arguments.debug)
     keys = None
     if arguments.key:
         from ai_evolution.a2a.cards import parse_card
@@ -457,11 +462,19 @@ def _send() -> tuple[Arguments, Call]:
     return send_arguments, send
 
 
+def _serve() -> tuple[Arguments, Call]:
+    from ai_evolution.cli import serving
+
+    return serving.arguments, serving.serve
+
+
 A2A: dict[str, Command] = {
     "card": Command({"en": "fetch an agent's card, say what is wrong with it, and verify it",
                      "es": "descarga la tarjeta de un agente, dice qué falla en ella y la verifica"}, _card),
     "check": Command({"en": "which behaviours of a live agent hold, seen from the outside",
-                      "es": "qué conductas de un agente en marcha se cumplen, vistas desde fuera"}, _check),
+                      "es": "qué comportamientos de un agente en marcha se cumplen"}, _check),
     "send": Command({"en": "delegate one job to an agent and show its artifact",
                      "es": "delega un trabajo en un agente y muestra su artefacto"}, _send),
+    "serve": Command({"en": "serve the agent of class 134 on loopback, for poking at with curl",
+                      "es": "sirve en local el agente de la clase 134, para hurgar en él con curl"}, _serve),
 }  # fmt: skip

@@ -69,6 +69,12 @@ def _validate() -> tuple[Arguments, Call]:
     return course.validate_arguments, course.validate
 
 
+def _check() -> tuple[Arguments, Call]:
+    from ai_evolution.cli import grading
+
+    return grading.check_arguments, grading.check
+
+
 def _doctor() -> tuple[Arguments, Call]:
     from ai_evolution.cli import doctor
 
@@ -90,6 +96,8 @@ COMMANDS: dict[str, Command | Group] = {
                        "es": "recalcula un archivo de evidencia y dice qué difiere"}, _verify),
     "progress": Command({"en": "what you have run, verified and passed on this machine",
                          "es": "lo que has ejecutado, verificado y superado en esta máquina"}, _progress),
+    "check": Command({"en": "check your exercise, behaviour by behaviour, before handing it in",
+                      "es": "comprueba tu ejercicio, paso a paso, antes de entregarlo"}, _check),
     "validate": Command({"en": "check this repository's pages, links, blocks and catalogues",
                          "es": "revisa páginas, enlaces, bloques y catálogos del repositorio"}, _validate),
     "doctor": Command({"en": "say whether this machine has what the labs need",

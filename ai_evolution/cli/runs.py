@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from ai_evolution.cli.parser import Parser, choice, nearest, pair, whole
-from ai_evolution.cli.show import Waiting, json_bytes, show_report
+from ai_evolution.cli.show import Waiting, json_bytes, quiet, show_report
 from ai_evolution.errors import UsageError
 
 TYPE_CHECKING = False
@@ -166,7 +166,7 @@ def _report(name: str, arguments: argparse.Namespace, screen: Screen) -> Report:
         from ai_evolution.labs import LABS, run_lab
 
         LABS[name].read_parameters(given)
-        _quiet(arguments.debug)
+        quiet(arguments.debug)
         claims = [claim.id for claim in LABS[name].load().CLAIMS]
         done: list[str] = []
 
@@ -176,14 +176,6 @@ def _report(name: str, arguments: argparse.Namespace, screen: Screen) -> Report:
             waiting.says(screen.text(CLAIM, claim=claim_id, **values))
 
         return run_lab(name, arguments.seed, transport=arguments.transport, progress=seen, **given)
-
-
-def _quiet(debug: bool) -> None:
-    """Keep the libraries under a lab from writing on standard error, unless ``--debug`` was given."""
-    import logging
-
-    if not debug:
-        logging.getLogger().addHandler(logging.NullHandler())
 
 
 def circumstances(report: Report, transport: str, elapsed: float) -> dict[str, Any]:
@@ -273,7 +265,7 @@ def verify(arguments: argparse.Namespace, screen: Screen) -> int:
     if document["engine"] != __version__ and digest_of(document) == document["digest"]:
         screen.note(OTHER_ENGINE, name=name, theirs=document["engine"], ours=__version__)
         return 2
-    _quiet(arguments.debug)
+    quiet(arguments.debug)
     with Waiting(screen, screen.text(RECOMPUTING, name=report.kind, seed=report.seed)):
         outcome = recompute(document)
     if arguments.json:

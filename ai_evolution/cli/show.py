@@ -139,6 +139,14 @@ class Screen:
         self.console().print(table)
 
 
+def quiet(debug: bool) -> None:
+    """Keep libraries from logging on standard error, which is ours, unless ``--debug`` was given."""
+    import logging
+
+    if not debug and not logging.getLogger().handlers:
+        logging.getLogger().addHandler(logging.NullHandler())
+
+
 # ------------------------------------------------------------------------------ a report
 
 LIMITS = {"en": "What this run does not show:", "es": "Lo que esta ejecución no demuestra:"}

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 import types
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -102,3 +103,11 @@ def coin(monkeypatch: pytest.MonkeyPatch) -> str:
     )
     monkeypatch.setitem(LABS, "coin", lab)  # type: ignore[arg-type]
     return "coin"
+
+
+@pytest.fixture
+def free_port() -> Iterator[int]:
+    """A loopback port at which nobody answers: it is bound, and not listened to."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        yield bound.getsockname()[1]
