@@ -423,7 +423,7 @@ class _Host:
         self.url = ""
 
     def __enter__(self) -> _Host:
-        self._directory = Path(tempfile.mkdtemp(prefix="ai-evolution-check-"))
+        self._directory = Path(tempfile.mkdtemp(prefix=f"ai-evolution-check-{os.getpid()}-"))
         try:
             self._start()
         except BaseException:

@@ -29,6 +29,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import inspect
+import io
 import json
 import os
 import select
@@ -307,6 +308,8 @@ def _work(config: dict[str, Any], status: int, isolation: list[str]) -> int:
         _drop_capabilities()
         _prctl(PR_SET_NO_NEW_PRIVS, 1)
         isolation = isolation + (["files"] if _landlock(directory) else [])
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(line_buffering=True, errors="backslashreplace")
     os.environ.clear()
     os.environ.update(config["environment"])
     name = config["name"]
@@ -315,9 +318,15 @@ def _work(config: dict[str, Any], status: int, isolation: list[str]) -> int:
     except _Failed as failed:
         _say(status, {"stage": "failed", "why": failed.args[0], "detail": failed.args[1]})
         return 1
+    plain = config["portable"]
+    listener = (
+        socket.create_server(("127.0.0.1", config["port"]))
+        if plain
+        else socket.socket(fileno=config["listen"])
+    )
     _say(status, {"stage": "serving", "isolation": isolation})
     os.close(status)
-    return _serve(app, config)
+    return _serve(app, listener)
 
 
 def _load(source: bytes, name: str, base_url: str, tokens: dict[str, str]) -> Any:
@@ -354,7 +363,7 @@ def _attempt(stage: str, name: str, act: Callable[[], Any]) -> Any:
         raise _Failed(stage, f"{where}{type(error).__name__}: {error}"[:300]) from None
 
 
-def _serve(app: Any, config: dict[str, Any]) -> int:
+def _serve(app: Any, listener: socket.socket) -> int:
     import uvicorn
 
     settings: dict[str, Any] = {
@@ -365,11 +374,7 @@ def _serve(app: Any, config: dict[str, Any]) -> int:
         "http": "h11",
         "timeout_graceful_shutdown": 1,
     }
-    if config["portable"]:
-        uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=config["port"], **settings)).run()
-    else:
-        listener = socket.socket(fileno=config["listen"])
-        uvicorn.Server(uvicorn.Config(app, **settings)).run(sockets=[listener])
+    uvicorn.Server(uvicorn.Config(app, **settings)).run(sockets=[listener])
     return 0
 
 
