@@ -321,7 +321,7 @@ class GuardedExecutor(AgentExecutor):
 
 
 def _being_cancelled() -> bool:
-    """Whether somebody outside cancels the running asyncio task, as against code inside raising CancelledError."""
+    """Whether somebody outside cancels the running task, as against code inside raising CancelledError."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
 

@@ -77,6 +77,11 @@ PRAGMA user_version = {SCHEMA_VERSION};
 COMMIT;
 """
 
+_SAVE = """
+INSERT INTO tasks VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (task_id) DO UPDATE
+SET state = excluded.state, updated = excluded.updated, version = excluded.version, task = excluded.task
+"""
+
 
 def _now() -> datetime:
     return datetime.now(UTC)
@@ -346,7 +351,7 @@ class SqliteTaskStore(VersionedTaskStore):
 
     def _write(self, task: Task, owner: str, state: str, version: int) -> None:
         self._rows(
-            "INSERT OR REPLACE INTO tasks VALUES (?, ?, ?, ?, ?, ?, ?)",
+            _SAVE,
             task.id, owner, task.context_id, state, _updated(task), version, task.SerializeToString(),
         )  # fmt: skip
 
