@@ -11,6 +11,7 @@ must be reachable by arrows.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 
 from a2a.types import StreamResponse, Task, TaskArtifactUpdateEvent, TaskState, TaskStatus
@@ -23,6 +24,8 @@ from ai_evolution.errors import DeliverableInvalid, IllegalTransition
 COMPLETED = "TASK_STATE_COMPLETED"
 INPUT_REQUIRED = "TASK_STATE_INPUT_REQUIRED"
 AUTH_REQUIRED = "TASK_STATE_AUTH_REQUIRED"
+SAFE_ID = re.compile(r"(?!\.{1,2}\Z)[^\s/?#%\\\x00-\x1f\x7f]{1,256}")
+"""A task id that may stand in a path of HTTP+JSON without leading our token somewhere else."""
 MOST_STATES = 200
 """A task that changes its state more often is not going to settle."""
 
@@ -89,6 +92,8 @@ class Conversation:
 
     def _ours(self, task_id: str, context_id: str, *, first: bool = False) -> None:
         if first:
+            if not SAFE_ID.fullmatch(task_id):
+                raise garbled(f"the agent named its task {plain(task_id, 60)!r}, which no path can carry")
             self.task_id = self.task_id or task_id
             self.context_id = self.context_id or context_id
         elif not self.states:

@@ -260,6 +260,17 @@ def _number(value: float, here: list[Mapping[str, Any]], pointer: str, exact: bo
     return value
 
 
+def inexact(value: Any, pointer: str = "") -> str | None:
+    """Where in ``value`` stands the first integer that protobuf would change on its way; or None."""
+    if isinstance(value, Mapping):
+        steps = [(_pointer([key]), each) for key, each in value.items()]
+    elif isinstance(value, list | tuple):
+        steps = [(f"/{index}", each) for index, each in enumerate(value)]
+    else:
+        return pointer if isinstance(value, int) and abs(value) > LARGEST else None
+    return next(filter(None, (inexact(each, pointer + step) for step, each in steps)), None)
+
+
 def _insists_on_number(here: list[Mapping[str, Any]]) -> bool:
     said: set[str] = set()
     for schema in here:

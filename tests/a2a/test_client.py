@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 from typing import Any
 
 import pytest
@@ -404,11 +405,16 @@ async def test_what_the_caller_gets_wrong_is_told_before_anything_is_sent() -> N
             ([], {}),
             ([{"kind": "text", "text": "0.3"}], {}),
             ([{"text": 5}], {}),
+            ([{"data": {"n": float("nan")}}], {}),
+            ([{"data": [{"n": 2**53}]}], {}),
             ([{"text": "go"}], {"schema": {"type": "text"}}),
             ([{"text": "go"}], {"push": {"address": "x"}}),
         ):
             with pytest.raises(UsageError):
                 await agent.delegate(parts, **options)
+        await agent.delegate([{"data": {"n": 2**53 - 1}}])
+        assert json.loads(json.dumps(quiet.calls[0][1]))["message"]["parts"] == [{"data": {"n": 2**53 - 1}}]
+        quiet.calls.clear()
     assert quiet.calls == []
 
 

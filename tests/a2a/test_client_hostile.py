@@ -72,6 +72,8 @@ WRONG_EVENTS: dict[str, tuple[list[Any], str]] = {
     "an update before the task": ([status("WORKING")], "first event"),
     "an artifact before the task": ([chunk({"data": 1})], "first event"),
     "a task without an id": ([{"task": snapshot("WORKING", task="")}], "without id"),
+    "a task whose id is a way out": ([{"task": snapshot("WORKING", task="../admin?x=")}], "no path"),
+    "a task whose id is a folder": ([{"task": snapshot("WORKING", task="..")}], "no path"),
     "a task without a context": ([{"task": snapshot("WORKING", context="")}], "without id or contextId"),
     "a state nobody knows": ([{"task": snapshot("HALTED")}], "no task state"),
     "a task without a state": ([{"task": {"id": "t", "contextId": "c"}}], "no task state"),
@@ -506,6 +508,25 @@ async def test_the_callers_connection_is_used_as_it_is_and_left_open() -> None:
         assert dict(http.headers) == before
     assert {each["x-trace"] for each in server.headers} == {"7"}
     assert [each.get("authorization") for each in server.headers] == [None, "Bearer t0p", "Bearer t0p"]
+
+
+@on_a_loop
+async def test_a_task_id_that_leads_elsewhere_is_never_put_into_a_path() -> None:
+    server = peer()
+    async with meet(server) as agent:
+        for task_id in ("../admin", "a?b", "a#b", "a%2fb", "a b", "", ".", "x" * 300):
+            for call in (agent.task, agent.cancel, agent.settle):
+                with pytest.raises(UsageError):
+                    await call(task_id)
+    assert server.calls == []
+
+
+@pytest.mark.parametrize("token", ["", "two words", "a\r\nx-admin: 1", "contraseña"])
+@on_a_loop
+async def test_a_token_that_no_header_can_carry_is_refused(token: str) -> None:
+    with pytest.raises(UsageError):
+        async with meet(peer(), token=token):
+            pass
 
 
 def test_text_of_a_stranger_fits_on_one_line() -> None:
