@@ -892,8 +892,8 @@ def _behaviours() -> Iterable[Behaviour]:
         "stream.honest",
         "SendStreamingMessage does what the card says: events in order that close with the result, or,"
         " where the card does not offer streaming, -32004.",
-        "SendStreamingMessage hace lo que dice la card: eventos en orden que acaban con el resultado o, si la"
-        " card no ofrece streaming, -32004.",
+        "SendStreamingMessage hace lo que dice la tarjeta: eventos en orden que acaban con el resultado o, si"
+        " la tarjeta no ofrece streaming, -32004.",
         spec + "3.1.2 and 3.3.4",
         ("complete",),
         "as the card says",
