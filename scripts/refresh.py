@@ -3,7 +3,8 @@
 
     python scripts/refresh.py                     write what is stale
     python scripts/refresh.py --check             write nothing; exit 1 with the list of what is stale
-    python scripts/refresh.py --check --no-execute   the same, notebooks compared without running them
+    python scripts/refresh.py --no-execute        leave the notebooks alone; with --check, compare their code
+                                                  and prose without running them
     python scripts/refresh.py --translated PATH   record that the translation PATH follows its original
 
 Written here: the golden report of each class (``evidence.seed-0.json``), the JSON Schema of reports, the
@@ -275,14 +276,15 @@ def record_translation(root: Path, given: str) -> Generated:
 # -------------------------------------------------------------------------------- command
 
 
-def generate(root: Path, *, execute: bool) -> Iterator[Callable[[], Iterable[Generated]]]:
+def generate(root: Path, *, check: bool, execute: bool) -> Iterator[Callable[[], Iterable[Generated]]]:
     """The parts of the work, each to be called on its own: one that cannot be done hides no other."""
     catalogues = Catalogues.load(root)
     yield schema_file
     yield partial(other_pages, root, catalogues)
     for row in catalogues.classes:
         yield partial(class_files, root, row, catalogues)
-    yield partial(build_notebooks.build, root, run=execute)
+    if execute or check:
+        yield partial(build_notebooks.build, root, run=execute)
 
 
 def main(argv: Sequence[str] | None = None, root: Path = ROOT) -> int:
@@ -291,13 +293,11 @@ def main(argv: Sequence[str] | None = None, root: Path = ROOT) -> int:
         description="Write everything that is generated, or check that it is fresh."
     )
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when something is stale")
-    parser.add_argument("--no-execute", action="store_true", help="with --check: do not run the notebooks")
+    parser.add_argument("--no-execute", action="store_true", help="do not run the notebooks")
     parser.add_argument(
         "--translated", metavar="PATH", action="append", help="record that PATH follows its original"
     )
     args = parser.parse_args(argv)
-    if args.no_execute and not args.check:
-        parser.error("--no-execute is for --check: a notebook is written with its outputs or not at all")
     try:
         if args.translated:
             settle(root, [record_translation(root, given) for given in args.translated], check=False)
@@ -311,7 +311,7 @@ def main(argv: Sequence[str] | None = None, root: Path = ROOT) -> int:
 def refresh(root: Path, *, check: bool, execute: bool) -> int:
     """Write or check everything, one line for each file that was stale."""
     stale = code = 0
-    for part in generate(root, execute=execute):
+    for part in generate(root, check=check, execute=execute):
         try:
             stale += settle(root, part(), check=check)
         except AiEvolutionError as error:

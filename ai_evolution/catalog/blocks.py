@@ -36,6 +36,9 @@ _WORDS: Mapping[Language, Mapping[str, str]] = {
         "limits": "Limits",
         "errors": "Frequent errors of attribution",
         "verified": "How the identifier was verified",
+        "observed": "observed in public lists",
+        "partly observed": "partly observed in public lists",
+        "editor": "editor's knowledge, to be checked again before it is taught as a fact",
         "seen": "seen beside the right title",
         "memory": "from memory",
         "used": "Used in",
@@ -63,6 +66,9 @@ _WORDS: Mapping[Language, Mapping[str, str]] = {
         "limits": "Límites",
         "errors": "Errores de atribución frecuentes",
         "verified": "Cómo se verificó el identificador",
+        "observed": "observados en listas públicas",
+        "partly observed": "observados en parte en listas públicas",
+        "editor": "según el editor; hay que volver a comprobarlo antes de enseñarlo como un hecho",
         "seen": "visto junto al título correcto",
         "memory": "de memoria",
         "used": "Se usa en",
@@ -176,7 +182,7 @@ def card_block(paper: Paper, classes: Sequence[CourseClass], lang: Language, her
         f"**{say['unlocked']}.** {paper.says('unlocked', lang)}",
         f"**{say['math']}.**" + (f"\n\n{math}" if paper.minimal_math else f" {math}"),
         f"**{say['limits']}.** {paper.says('limits', lang)}",
-        f"**{say['errors']}.** {paper.says('misattribution', lang)}",
+        f"**{say['errors']}** ({say[paper.basis]}). {paper.says('misattribution', lang)}",
         f"**{say['verified']}.** {grade}: <{paper.verified_with}>",
     ]
     if used:

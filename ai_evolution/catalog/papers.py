@@ -42,6 +42,14 @@ class Paper(Strict):
         """The title in the reader's language (the original is ``csl.title``)."""
         return self.title_es if lang == "es" else self.csl.title
 
+    @property
+    def basis(self) -> Literal["observed", "partly observed", "editor"]:
+        """What the warning about misattribution rests on; the text of ``misattribution_basis`` has the detail."""
+        words = self.misattribution_basis.partition(":")[0]
+        if words.startswith("observed"):
+            return "observed"
+        return "partly observed" if words.startswith("partly observed") else "editor"
+
     def says(
         self, field: Literal["problem_before", "unlocked", "limits", "misattribution"], lang: Language
     ) -> str:
