@@ -27,7 +27,7 @@ AUTH_REQUIRED = "TASK_STATE_AUTH_REQUIRED"
 SAFE_ID = re.compile(r"(?!\.{1,2}\Z)[^\s/?#%\\\x00-\x1f\x7f]{1,256}")
 """A task id that may stand in a path of HTTP+JSON without leading our token somewhere else."""
 MOST_STATES = 200
-"""A task that changes its state more often is not going to settle."""
+"""A task that changes its state, or asks, more often is not going to settle."""
 
 
 class Conversation:
@@ -139,6 +139,8 @@ class Conversation:
 
     def ask(self) -> str:
         """The question that the task waits on, noted as being answered now."""
+        if len(self.questions) >= MOST_STATES:
+            raise garbled(f"the agent asked more than {MOST_STATES} questions")
         self.answered()
         question = self.said(4_000)
         self.questions.append(question)

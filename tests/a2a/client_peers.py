@@ -10,7 +10,7 @@ import asyncio
 import functools
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -159,7 +159,7 @@ class Peer:
         body = (await receive())["body"]
         self.headers.append({k.decode("latin-1"): v.decode("latin-1") for k, v in scope["headers"]})
         if scope["method"] == "GET":
-            await _whole(
+            await whole(
                 send, self.card if isinstance(self.card, Raw) else Raw(json.dumps(self.card).encode())
             )
             return
@@ -176,7 +176,7 @@ class Peer:
             error = {"code": answer.code, "message": answer.message, "data": info}
             answer = Raw(json.dumps({"jsonrpc": "2.0", "id": call["id"], "error": error}).encode())
         if isinstance(answer, Raw):
-            await _whole(send, answer)
+            await whole(send, answer)
         else:
             await self._stream(call["id"], answer, receive, send)
 
@@ -207,7 +207,7 @@ class Peer:
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-async def _whole(send: Any, raw: Raw) -> None:
+async def whole(send: Any, raw: Raw) -> None:
     headers = [(b"content-type", raw.kind.encode()), *raw.headers]
     await send({"type": "http.response.start", "status": raw.status, "headers": headers})
     await send({"type": "http.response.body", "body": raw.body, "more_body": False})
@@ -237,11 +237,14 @@ def peer(
 
 @asynccontextmanager
 async def meet(app: Any, *, network: Network | None = None, **options: Any) -> AsyncIterator[Agent]:
-    """Host ``app`` at ORIGIN and connect to it, without waiting between attempts."""
+    """Host ``app`` (if any) at ORIGIN and connect to it, without waiting between attempts.
+
+    A ``network`` that is given stays open, and so does what it hosts.
+    """
     options.setdefault("limits", Limits(grace=0.5))
     options.setdefault("backoff", (0.0,))
-    async with network or Network() as net:
-        if ORIGIN not in net._hosts:
+    async with nullcontext(network) if network is not None else Network() as net:
+        if app is not None:
             await net.host(ORIGIN, app)
         async with connect(ORIGIN, http=net.client("orchestrator"), **options) as agent:
             yield agent

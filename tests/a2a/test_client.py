@@ -223,12 +223,18 @@ async def test_an_old_question_repeated_by_a_snapshot_is_not_a_new_one_but_anoth
             HAPPY[1:],
         ]
     )
+    left_before_answering = []
+
+    async def note(question: str, task: dict[str, Any]) -> list[dict[str, Any]]:
+        left_before_answering.append(asker.left)
+        return await consent(question, task)
+
     async with meet(asker) as agent:
-        delivery = await agent.delegate([{"text": "go"}], answer=consent)
+        delivery = await agent.delegate([{"text": "go"}], answer=note)
     assert delivery.questions == ("consent?", "consent in writing?")
+    assert left_before_answering == [0, 1]
     sent = [params["message"] for method, params in asker.calls if method == "SendStreamingMessage"]
     assert [(each.get("taskId"), each.get("contextId")) for each in sent] == [(None, None), (T, C), (T, C)]
-    assert asker.left == 1
 
 
 @pytest.mark.parametrize("answered", [True, False])
@@ -470,3 +476,45 @@ async def test_the_first_binding_preferred_is_the_one_used() -> None:
         async with meet(peer(), needs=needs("GRPC")):
             pass
     assert isinstance(peer(), Peer)
+
+
+@pytest.mark.parametrize("binding", [JSONRPC, REST])
+@on_a_loop
+async def test_both_bindings_bear_cuts_and_lost_replies_and_name_refusals_alike(binding: str) -> None:
+    executor = Checker()
+    async with Network() as net:
+        await net.host(ORIGIN, build_app(card(), executor, tokens={"s3cret": "hiring"}))
+        async with meet(None, network=net, needs=needs(binding), token="s3cret") as agent:
+            net.drop_replies(ORIGIN, 2)
+            net.cut_streams(ORIGIN, after=1)
+            delivery = await agent.delegate([{"text": "ask"}], answer=consent, schema=SCHEMA, resend=True)
+            assert delivery.artifact == REPORT
+            assert executor.executions == [delivery.task_id] * 2
+            with pytest.raises(CallRefused) as missing:
+                await agent.task("nobody-s")
+            with pytest.raises(CallRefused) as over:
+                await agent.delegate([{"text": "go"}], task_id=delivery.task_id)
+        async with meet(None, network=net, needs=needs(binding), token="wrong") as stranger:
+            with pytest.raises(CallRefused) as unknown:
+                await stranger.delegate([{"text": "go"}])
+    assert (missing.value.code, missing.value.reason) == (-32001, "TASK_NOT_FOUND")
+    assert (over.value.code, over.value.reason) == (-32004, "UNSUPPORTED_OPERATION")
+    assert unknown.value.code == 401
+
+
+@on_a_loop
+async def test_an_answer_whose_reply_was_lost_is_repeated_and_works_once() -> None:
+    executor = Checker()
+    async with Network() as net:
+        await net.host(ORIGIN, build_app(card(), executor))
+
+        async def after_a_loss(question: str, task: dict[str, Any]) -> list[dict[str, Any]]:
+            net.drop_replies(ORIGIN)
+            return await consent(question, task)
+
+        async with meet(None, network=net) as agent:
+            for resend in (True, False):
+                delivery = await agent.delegate([{"text": "ask"}], answer=after_a_loss, resend=resend)
+                assert delivery.artifact == REPORT
+                assert len(delivery.questions) == 1
+    assert len(executor.executions) == 4

@@ -29,6 +29,7 @@ from client_peers import (
     peer,
     snapshot,
     status,
+    whole,
 )
 
 from ai_evolution.a2a.cards import Needs, sign_card
@@ -143,14 +144,15 @@ async def test_a_looked_up_task_of_another_name_is_refused() -> None:
             await agent.cancel(T)
 
 
+@pytest.mark.parametrize("between", [[status("WORKING")], []], ids=["working between", "at once"])
 @on_a_loop
-async def test_a_task_that_asks_and_asks_is_given_up() -> None:
+async def test_a_task_that_asks_and_asks_is_given_up(between: list[Any]) -> None:
     async def yes(question: str, task: dict[str, Any]) -> list[dict[str, Any]]:
         return [{"text": "yes"}]
 
     def questions() -> Iterator[Any]:
         for number in range(MOST_STATES):
-            yield [status("WORKING"), status("INPUT_REQUIRED", "sure?", message=str(number))]
+            yield [*between, status("INPUT_REQUIRED", "sure?", message=str(number))]
 
     curious = peer([[BEGUN], *questions()], get=[snapshot("INPUT_REQUIRED", "sure?", message="first")])
     async with meet(curious) as agent:
@@ -551,3 +553,35 @@ def test_the_client_ends_nothing_but_its_own_work() -> None:
             return len(asyncio.all_tasks()) - before
 
     assert asyncio.run(go()) == 0
+
+
+STREAM = "text/event-stream"
+
+
+@pytest.mark.parametrize(
+    ("answer", "code"),
+    [
+        (Raw(b"data: {not json\n\n", kind=STREAM), BAD_ANSWER),
+        (Raw(b"data: [1]\n\n", kind=STREAM), BAD_ANSWER),
+        (Raw(b"data: 5\n\n", kind=STREAM), BAD_ANSWER),
+        (Raw(b"event: error\ndata: not json\n\n", kind=STREAM), BAD_ANSWER),
+        (Raw(b'event: error\ndata: {"error": 5}\n\n', kind=STREAM), BAD_ANSWER),
+        (Raw(b'data: {"task": {"id": 5}}\n\n', kind=STREAM), BAD_ANSWER),
+        (Raw(b"<html>", kind="text/html"), BAD_ANSWER),
+        (Raw(b"<html>", 404, kind="text/html"), -32601),
+        (Raw(b"<html>", 401, kind="text/html"), 401),
+        (Raw(b"<html>", 500, kind="text/html"), 500),
+        (Raw(b'{"error": {"details": 5}}', 400), 400),
+        (Raw(b"", kind=STREAM), 0),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+@on_a_loop
+async def test_garbage_over_http_json_is_told_as_well(answer: Raw, code: int) -> None:
+    async def server(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http":
+            raise NotImplementedError
+        await whole(send, Raw(json.dumps(card()).encode()) if scope["method"] == "GET" else answer)
+
+    error = await refused(server, CallRefused, needs=Needs("check", bindings=("HTTP+JSON",), schemes=()))
+    assert error.code == code
