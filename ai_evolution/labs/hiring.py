@@ -75,6 +75,12 @@ class Candidate:
         ]
 
     @property
+    def request_with_reach(self) -> list[dict[str, Any]]:
+        """The same, saying beforehand that the consent reaches abroad: nothing is left to ask."""
+        data = {"candidate": self.name, "consent_id": self.consent_id, "international": True}
+        return [self.request[0], {"data": data}]
+
+    @property
     def truth(self) -> dict[str, Any]:
         """The report that an honest agent delivers."""
         return {"result": "findings" if self.findings else "no_findings", "sources": self.sources}
@@ -141,7 +147,7 @@ class Verifier(AgentExecutor):
     async def execute(self, context: RequestContext, event_queue: EventQueue) -> None:
         """One turn of the conversation about one task."""
         asked = data_of(context)
-        if context.current_task is None:
+        if context.current_task is None and context.message is not None:
             await event_queue.enqueue_event(new_task_from_user_message(context.message))
             self.office.executions.append(str(asked.get("candidate", "")))
         updater = TaskUpdater(event_queue, str(context.task_id), str(context.context_id))
@@ -151,18 +157,25 @@ class Verifier(AgentExecutor):
             await self.second_turn(updater, data_of_task(context.current_task), asked)
 
     async def first_turn(self, updater: TaskUpdater, asked: Data) -> None:
-        """Refuse without consent; otherwise start, and ask how far the consent reaches."""
+        """Refuse without consent; otherwise start, and ask how far the consent reaches unless it says so."""
         if not asked.get("consent_id"):
             await updater.reject(say(updater, "A background check needs a consent_id"))
             return
         await updater.start_work()
         if asked.get("hold"):
             await self.parked.wait()
-        await updater.requires_input(say(updater, QUESTION))
+        if "international" in asked:
+            await self.finish(updater, asked, asked)
+        else:
+            await updater.requires_input(say(updater, QUESTION))
 
     async def second_turn(self, updater: TaskUpdater, asked: Data, answer: Data) -> None:
-        """Do the check that the answer allows and hand over the report."""
+        """Take up the work again with the answer."""
         await updater.start_work()
+        await self.finish(updater, asked, answer)
+
+    async def finish(self, updater: TaskUpdater, asked: Data, answer: Data) -> None:
+        """Do the check that the consent allows and hand over the report."""
         report = self.report(str(asked["candidate"]), international=answer.get("international") is True)
         await self.deliver(updater, report)
         await updater.complete(say(updater, self.farewell(report)))
@@ -187,7 +200,8 @@ class Verifier(AgentExecutor):
 
 def part(value: Mapping[str, Any]) -> Part:
     """A protobuf part from its JSON form."""
-    return ParseDict(dict(value), Part())
+    made: Part = ParseDict(dict(value), Part())
+    return made
 
 
 def say(updater: TaskUpdater, text: str) -> Any:

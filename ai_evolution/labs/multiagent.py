@@ -18,6 +18,7 @@ import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +31,11 @@ from starlette.routing import Route
 from ai_evolution.a2a import app as serving
 from ai_evolution.a2a import behaviours
 from ai_evolution.a2a import client as calling
+from ai_evolution.a2a.audit import AuditLog
 from ai_evolution.a2a.cards import Needs, generate_key, public_key, sign_card, verify_card
 from ai_evolution.a2a.dialects import with_v0_3
 from ai_evolution.a2a.push import PushPolicy, PushReceiver, PushSender
+from ai_evolution.a2a.registry import Registry
 from ai_evolution.a2a.store import SqliteTaskStore
 from ai_evolution.errors import AiEvolutionError, LabError
 from ai_evolution.evidence import Claim, Finding, Input, Limitation, Record, Result
@@ -54,6 +57,14 @@ FORBIDDEN_WEBHOOKS = (
     "http://2130706433/",
     "file:///etc/passwd",
 )
+ADMISSION = (
+    "card.published",
+    "auth.demanded",
+    "task.asks",
+    "artifact.present",
+    "artifact.typed",
+)
+"""What the registry wants to have seen before it lets an agent in (ids of ``a2a.behaviours``)."""
 OWN_SECRET = {"salary": "The ceiling for this position is 91000"}
 GRID = [(n, n) for n in range(1, 6)] + [(2, 5), (1, 8)]
 GRACE = 20.0
@@ -182,14 +193,6 @@ CLAIMS = (
         ("S02",),
     ),
     Claim(
-        "a2a.killed-at-work",
-        "When the server is killed in the middle of a task, no task waits for ever: after the restart it "
-        "ends failed, with a reason.",
-        "Si matan al servidor en mitad de una tarea, ninguna tarea espera para siempre: tras el arranque "
-        "termina en failed, con un motivo.",
-        ("S02", "B06"),
-    ),
-    Claim(
         "a2a.registry",
         "An agent enters the registry only after its card verifies and a conformance run passes, and its "
         "entry expires.",
@@ -199,8 +202,9 @@ CLAIMS = (
     ),
     Claim(
         "a2a.audit",
-        "Every delegation leaves one record with its consent and outcome, and a changed record is found out.",
-        "Cada delegación deja un registro con su consentimiento y su desenlace, y un registro modificado "
+        "Every delegation leaves its consent, its beginning and its outcome on record, and a changed record "
+        "is found out.",
+        "De cada delegación constan el consentimiento, el comienzo y el desenlace, y una anotación cambiada "
         "se descubre.",
         ("B13", "S21"),
     ),
@@ -227,18 +231,19 @@ CLAIMS = (
     ),
     Claim(
         "kqml.translators",
-        "N clients and M services need N·M private translators, or N+M with a common language, and every "
-        "message keeps its meaning.",
-        "N clientes y M servicios necesitan N·M traductores privados, o N+M con una lengua común, y ningún "
-        "mensaje pierde el sentido.",
+        "N clients and M services need N·M private translators or N+M with a common language, which pays "
+        "from three of each; no message loses its meaning.",
+        "N clientes y M servicios necesitan N·M traductores privados o N+M con una lengua común, que "
+        "compensa a partir de tres de cada; ningún mensaje pierde el sentido.",
         ("P138",),
     ),
     Claim(
-        "kqml.pays-from",
-        "With as many clients as services, the common language saves its first translator at three of each.",
-        "Con tantos clientes como servicios, la lengua común ahorra su primer traductor a partir de tres "
-        "de cada.",
-        ("P138",),
+        "a2a.killed-at-work",
+        "When the server is killed in the middle of a task, no task waits for ever: after the restart it "
+        "ends failed, with a reason.",
+        "Si matan al servidor en mitad de una tarea, ninguna tarea espera para siempre: tras el arranque "
+        "termina en failed, con un motivo.",
+        ("S02", "B06"),
     ),
 )
 LIMITATIONS = (
@@ -313,6 +318,7 @@ class Cast:
     receiver: Callable[..., PushReceiver] = PushReceiver
     store: Callable[[str], SqliteTaskStore] = SqliteTaskStore
     examine: Callable[..., Any] = behaviours.examine
+    audit: Callable[..., AuditLog] = AuditLog
     colleague: Callable[[Office], three_ways.Colleague] = three_ways.Colleague
     tool_app: Callable[[Office], ASGIApp] = three_ways.tool_app
     hub: Callable[[], integrations.Hub] = integrations.Hub
@@ -339,11 +345,16 @@ class Stage:
         return sign_card(hiring.checks_card(url, **changes), self.key, KID)
 
     def connect(self, url: str, **options: Any) -> Any:
-        given = {"token": "token-of-hiring", "keys": self.keys, "needs": NEEDS, "new_id": self.world.uuid}
+        given: dict[str, Any] = {
+            "token": "token-of-hiring",
+            "keys": self.keys,
+            "needs": NEEDS,
+            "new_id": self.world.uuid,
+        }
         return self.cast.connect(url, http=self.http, **{**given, **options})
 
     async def delegate(self, person: Candidate, **options: Any) -> Any:
-        given = {"answer": yes, "resend": True, "deadline": GRACE}
+        given: dict[str, Any] = {"answer": yes, "resend": True, "deadline": GRACE}
         return await self.agent.delegate(person.request, **{**given, **options})
 
     async def rpc(
@@ -371,7 +382,7 @@ async def run(
 ) -> AsyncIterator[Record]:
     """Set up both organisations and ask the questions, one finding each."""
     cast = peers or Cast()
-    people = hiring.candidates(world.fork("people"), 16)
+    people = hiring.candidates(world.fork("people"), 17)
     office = Office.of(world.fork("office"), people)
     key = generate_key(world.fork("key").random)
     async with AsyncExitStack() as held:
@@ -390,7 +401,8 @@ async def run(
             faults(stage, *people[11:13]),
             strangers(stage, people[13]),
             dialects(stage, people[14]),
-            comparison(stage, people[15]),
+            trust(stage, people[15], folder / "audit.jsonl"),
+            comparison(stage, people[16]),
             crash(stage, doomed),
         ):
             async for record in part:
@@ -436,7 +448,7 @@ async def discovery(stage: Stage) -> AsyncIterator[Record]:
     yield Finding("a2a.card-tampered", dict.fromkeys(altered, "CardRefused: altered"), fell)
 
     # 3. Genuine agents that do not suit the job: are they turned away before the first message?
-    unfit = {
+    unfit: dict[str, dict[str, Any]] = {
         "output-mode": {"skills": [{**card["skills"][0], "outputModes": ["audio/wav"]}]},
         "skill": {"skills": [{**card["skills"][0], "id": "horoscope"}]},
         "auth": {"securitySchemes": {"bearer": {"mtlsSecurityScheme": {}}}},
@@ -469,7 +481,7 @@ async def delegation(stage: Stage, people: Sequence[Candidate]) -> AsyncIterator
     yield Result("wire", canonical([*stage.net.journal.frames[:1], *first]))
 
     # 6. The chat at the end names another result. And an agent that says it in the chat alone?
-    person = people[0]
+    person = people[-1]
     chatty = "https://chatty.example"
     app = serving.build_app(stage.signed(chatty), ChatOnly(stage.office), tokens=stage.cast.tokens)
     await stage.net.host(chatty, app)
@@ -502,7 +514,7 @@ async def endings(
         "canceled": await result_of(stage.delegate(stopped, answer=no_answer)),
         "rejected": await result_of(stage.agent.delegate(without, deadline=GRACE)),
     }
-    expected = {word: f"TaskNotCompleted: TASK_STATE_{word.upper()}" for word in ended}
+    expected: dict[str, Any] = {word: f"TaskNotCompleted: TASK_STATE_{word.upper()}" for word in ended}
     yield Finding("a2a.unhappy-endings", expected, ended)
 
     # 8. Does a task that has ended stay ended, and where does a follow-up go?
@@ -628,11 +640,87 @@ async def dialects(stage: Stage, person: Candidate) -> AsyncIterator[Record]:
     yield Finding("a2a.version-named", [-32009, True], [error_code(told), names])
 
 
+# ------------------------------------------------------------------- trust that is earned and noted
+
+
+async def trust(stage: Stage, person: Candidate, log: Path) -> AsyncIterator[Record]:
+    # 18. Who gets into the registry? An honest agent, a hollow one with a good signature, an impostor.
+    hollow, impostor = "https://hollow.example", "https://impostor.example"
+    app = serving.build_app(stage.signed(hollow), ChatOnly(stage.office), tokens=TOKENS)
+    await stage.net.host(hollow, app)
+    own_key = generate_key(stage.world.fork("impostor").random)
+    await publish(stage, impostor, sign_card(hiring.checks_card(impostor), own_key, KID))
+
+    async def examine(_card: Any, url: str) -> Any:
+        subject = behaviours.Subject(
+            url,
+            stage.http,
+            "token-of-hiring",
+            "token-of-mallory",
+            complete=behaviours.Probe(person.request_with_reach, schema=hiring.REPORT_SCHEMA),
+            ask=behaviours.Probe(person.request, await yes("", {}), hiring.REPORT_SCHEMA),
+            deadline=GRACE,
+            new_id=stage.world.uuid,
+        )
+        return await stage.cast.examine(subject, ADMISSION)
+
+    world, audit = stage.world, stage.cast.audit(log, clock=stage.world.now)
+    registry = Registry(
+        stage.http, audit, stage.keys, examine, caller="hiring", ttl=timedelta(hours=1), clock=world.now
+    )
+    entered = {url: await admission(registry, url) for url in (CHECKS, hollow, impostor)}
+    trusted = [entry.url for entry in registry.trusted(SKILL)]
+    expected: Any = {
+        CHECKS: "admitted",
+        hollow: "AgentUnfit: artifact.present, artifact.typed",
+        impostor: "CardRefused: altered",
+    }
+
+    # 19. Three delegations: one ends well, one fails, one has no consent. What is on record?
+    stranger = dataclasses.replace(person, name="Nemo Nobody")
+    for whom, consent in ((person, person.consent_id), (stranger, "C-0"), (person, "")):
+        asked = registry.delegate(
+            stage.agent, whom.request, consent=consent, skill=SKILL, answer=yes, deadline=GRACE
+        )
+        await result_of(asked)
+    noted = [[note["consent"], note["outcome"]] for note in audit.records() if note["action"] == "delegate"]
+    whole = audit.verify()
+
+    world.tick(2 * 60 * 60)
+    later = [entry.url for entry in registry.trusted(SKILL)]
+    yield Finding(
+        "a2a.registry",
+        {"entered": expected, "trusted": [CHECKS], "two hours later": []},
+        {"entered": entered, "trusted": trusted, "two hours later": later},
+    )
+    retouch(log, b'"outcome":"failed"', b'"outcome":"completed"')
+    begun_and_ended = [[person.consent_id, "begun"], [person.consent_id, "completed"], ["C-0", "begun"]]
+    yield Finding(
+        "a2a.audit",
+        {"noted": [*begun_and_ended, ["C-0", "failed"]], "whole": 7, "touched": "DocumentError"},
+        {"noted": noted, "whole": whole, "touched": attempt(AuditLog(log).verify)},
+    )
+
+
+def retouch(log: Path, old: bytes, new: bytes) -> None:
+    """Change a record behind the log's back."""
+    log.write_bytes(log.read_bytes().replace(old, new))
+
+
+async def admission(registry: Registry, url: str) -> str:
+    """``admitted``, or the error's name and reasons."""
+    try:
+        await registry.admit(url)
+        return "admitted"
+    except AiEvolutionError as error:
+        return refusal(error)
+
+
 # --------------------------------------------------------------- what independence costs and buys
 
 
 async def comparison(stage: Stage, person: Candidate) -> AsyncIterator[Record]:
-    # 18-20. The same check from a colleague, from a tool, from an agent: report, price, knowledge.
+    # 20-22. The same check from a colleague, from a tool, from an agent: report, price, knowledge.
     async def delegated(person: Candidate) -> Any:
         async with stage.connect(CHECKS) as agent:
             return (await agent.delegate(person.request, answer=yes, deadline=GRACE)).artifact
@@ -656,15 +744,14 @@ async def comparison(stage: Stage, person: Candidate) -> AsyncIterator[Record]:
     }
     yield Finding("ways.knowledge", expected, learned)
 
-    # 21-22. Private translators or a common language (P138): how many, and from when does it pay?
+    # 23. Private translators or a common language (P138): how many, and from when does it pay?
     chance, hub = stage.world.fork("kqml").random, stage.cast.hub()
     table = [integrations.count(chance, n, m, hub) for n, m in GRID]
     yield Result("integrations", [row.row() for row in table])
-    expected_rows = [[n, m, n * m, n + m, True] for n, m in GRID]
-    rows = [[row.clients, row.services, row.private, row.common, row.understood] for row in table]
-    yield Finding("kqml.translators", expected_rows, rows)
     pays = [row.clients for row in table if row.clients == row.services and row.common < row.private]
-    yield Finding("kqml.pays-from", 3, min(pays, default=None))
+    rows = [[row.clients, row.services, row.private, row.common, row.understood] for row in table]
+    expected = {"rows": [[n, m, n * m, n + m, True] for n, m in GRID], "pays from": 3}
+    yield Finding("kqml.translators", expected, {"rows": rows, "pays from": min(pays, default=None)})
 
 
 # ------------------------------------------------------------------------ killed in mid-sentence
@@ -710,7 +797,7 @@ class Doomed:
 
 
 async def crash(stage: Stage, doomed: Doomed) -> AsyncIterator[Record]:
-    # 25. The server is killed with a task at work and starts again on the same table of tasks.
+    # 24. The server is killed with a task at work and starts again on the same table of tasks.
     held = [{"data": {"candidate": "anybody", "consent_id": "C-1", "hold": True}}]
     send = {**stage.message(held), "configuration": {"returnImmediately": True}}
     async with httpx.AsyncClient(timeout=GRACE, trust_env=False) as http:
@@ -771,8 +858,13 @@ async def outcome(connecting: Any) -> str:
         async with connecting:
             return "accepted"
     except AiEvolutionError as error:
-        reasons = getattr(error, "reasons", None) or [getattr(error, "reason", "")]
-        return f"{type(error).__name__}: {', '.join(reasons)}"
+        return refusal(error)
+
+
+def refusal(error: AiEvolutionError) -> str:
+    """The error's name and its reasons."""
+    reasons = getattr(error, "reasons", None) or [getattr(error, "reason", "")]
+    return f"{type(error).__name__}: {', '.join(reasons)}"
 
 
 async def result_of(delegation: Awaitable[Any]) -> Any:

@@ -89,7 +89,7 @@ def by_handoff(colleague: Colleague, person: Candidate, own: Mapping[str, str]) 
 # --------------------------------------------------------------------------- a tool over MCP
 
 
-def check_server(office: Office) -> MCPServer:
+def check_server(office: Office, description: str = "Checks the background of a candidate") -> MCPServer:
     """The checks desk as an MCP server: one tool, published under the name it has inside."""
     from mcp.server import MCPServer
     from mcp.server.mcpserver import AcceptedElicitation, Elicit, ElicitationResult, Resolve
@@ -120,17 +120,19 @@ def check_server(office: Office) -> MCPServer:
         reach=Annotated[ElicitationResult[Reach], Resolve(ask)], **{"return": CheckReport}
     )
     server = MCPServer("checks", version="1.0.0", log_level="CRITICAL")
-    server.tool(name=office.tool, description="Checks the background of a candidate")(check)
+    server.tool(name=office.tool, description=description)(check)
     return server
 
 
-def tool_app(office: Office) -> ASGIApp:
-    """The same server behind streamable HTTP, stateless. Its host names are this network's own."""
+def tool_app(office: Office, server: MCPServer | None = None) -> ASGIApp:
+    """That server behind streamable HTTP, stateless. Its host names are this network's own."""
     from mcp.server.transport_security import TransportSecuritySettings
 
     logging.getLogger("httpx2").setLevel(logging.WARNING)
     settings = TransportSecuritySettings(enable_dns_rebinding_protection=False)
-    return check_server(office).streamable_http_app(transport_security=settings, stateless_http=True)
+    return (server or check_server(office)).streamable_http_app(
+        transport_security=settings, stateless_http=True
+    )
 
 
 async def by_tool(
@@ -141,7 +143,7 @@ async def by_tool(
     from mcp import Client
     from mcp.client.streamable_http import streamable_http_client
 
-    async def answer(_context: Any, _question: Any) -> mcp_types.ElicitResult:
+    async def answer(context: Any, params: Any) -> mcp_types.ElicitResult | mcp_types.ErrorData:  # noqa: ARG001
         return mcp_types.ElicitResult(action="accept", content={"international": True})
 
     await net.host(TOOLS, app)
