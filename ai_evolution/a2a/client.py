@@ -80,8 +80,8 @@ async def connect(
     statement: the caller trusts the transport alone, so whoever answers at ``url`` is believed,
     and so is the output schema in its card. ``needs`` is what the job asks for; its ``bindings``
     are in order of preference. An interface must share the origin of the card, or one in
-    ``allow_origins``. ``token`` is sent as a bearer token to the interface's origin only (not with
-    the request for the card). ``new_id`` names messages and JSON-RPC calls.
+    ``allow_origins`` or ``needs.origins``. ``token`` is sent as a bearer token to the interface's
+    origin only (not with the request for the card). ``new_id`` names messages and JSON-RPC calls.
 
     Raises ``CardRefused``; ``AgentUnfit`` (``reasons`` are those of ``cards.misfits``, here
     also "origin"); ``CallRefused`` when the card can't be fetched.
@@ -104,7 +104,8 @@ async def connect(
             name = plain(card.get("name", url), 60)
             raise AgentUnfit(f"{name} does not suit the job: {', '.join(reasons)}", reasons)
     preference = tuple(needs.bindings) if needs is not None else BINDINGS
-    interface = interface_of(card, url, preference, allow_origins)
+    origins = (*allow_origins, *(needs.origins if needs is not None else ()))
+    interface = interface_of(card, url, preference, origins)
     guard = Guard(http, origin_of(interface["url"]), token, bounds, new_id)
     async with httpx.AsyncClient(transport=guard, timeout=None, trust_env=False) as guarded:
         client = _sdk_client(parsed, interface, needs, guarded)

@@ -119,7 +119,7 @@ class Guard(httpx.AsyncBaseTransport):
 
     def _onward(self, request: httpx.Request, body: bytes) -> httpx.Request:
         headers = httpx.Headers(request.headers)
-        for name in ("host", "content-length", "authorization", "cookie"):
+        for name in ("host", "content-length"):
             headers.pop(name, None)
         headers["Accept-Encoding"] = "identity"
         if self._token is not None:

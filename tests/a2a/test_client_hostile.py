@@ -434,6 +434,24 @@ async def test_an_allowed_origin_is_spoken_to_and_the_same_origin_may_be_spelled
 
 
 @on_a_loop
+async def test_a_job_may_name_the_other_origins_it_bears() -> None:
+    front = peer(card=interfaces("https://api.example/rpc"))
+    async with meet(front, needs=Needs("check", schemes=(), origins=("https://api.example",))) as agent:
+        assert agent.interface["url"] == "https://api.example/rpc"
+
+
+@on_a_loop
+async def test_cookies_stay_with_the_callers_own_connection() -> None:
+    set_cookie = ((b"set-cookie", b"who=us; Path=/"),)
+    answer = Raw(json.dumps({"result": {"task": DONE}}).encode(), headers=set_cookie)
+    server = peer([answer], card=card(streaming=False))
+    async with meet(server) as agent:
+        for _ in range(3):
+            await agent.delegate([{"text": "go"}])
+    assert [each.get("cookie") for each in server.headers] == [None, None, "who=us", "who=us"]
+
+
+@on_a_loop
 async def test_an_agent_of_another_protocol_or_binding_is_unfit() -> None:
     for offered, reason in (
         (interfaces(f"{ORIGIN}/rpc", version="0.3"), "protocol"),
