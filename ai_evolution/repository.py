@@ -15,7 +15,6 @@ import sys
 from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from ai_evolution.errors import AiEvolutionError, DocumentError
@@ -29,6 +28,9 @@ CLASS_FILES = (
     "exercise/README.md", "exercise/README.es.md", "exercise/starter.py", "evidence.seed-0.json",
 )  # fmt: skip
 LAB_LINES = 15
+NOTEBOOK_PROSE = re.compile(r"notebooks/.+/source/[^/]+\.md$")
+QUICKLY = {"scripts/refresh.py": ["--no-execute"]}
+"""What to add to ``--check``: notebooks are executed by the tests, not here."""
 
 
 def find_root(start: Path | None = None, *, installed: bool = True) -> Path | None:
@@ -62,7 +64,7 @@ class Inspection:
         for part in parts:
             self._step(part.__name__.strip("_"))
             found += part()
-        return found
+        return list(dict.fromkeys(found))
 
     # --------------------------------------------------------------------------- pages, links
 
@@ -74,6 +76,8 @@ class Inspection:
 
     def _links(self) -> Iterator[str]:
         for path in [*self._files(".md"), *self._files(".ipynb")]:
+            if NOTEBOOK_PROSE.match(self._name(path)):
+                continue  # its links start from the notebook that is built from it
             self.counts["pages"] += 1
             try:
                 texts = _texts(path)
@@ -129,7 +133,9 @@ class Inspection:
 
         for path in self._files(".es.md"):
             name, text = self._name(path), path.read_text(encoding="utf-8", errors="replace")
-            original = path.with_name(path.name.removesuffix(".es.md") + ".md")
+            stem = path.name.removesuffix(".es.md")
+            originals = [path.with_name(stem + ending) for ending in (".md", ".en.md")]
+            original = next((one for one in originals if one.is_file()), originals[0])
             if not original.is_file():
                 yield f"{name}: translates {original.name}, which does not exist"
             followed = followed_source(text)
@@ -166,7 +172,7 @@ class Inspection:
     def _check_script(self, script: str) -> Iterator[str]:
         try:
             done = subprocess.run(
-                [sys.executable, script, "--check"],
+                [sys.executable, script, "--check", *QUICKLY.get(script, [])],
                 cwd=self.root,
                 capture_output=True,
                 timeout=SCRIPT_DEADLINE,
@@ -310,7 +316,10 @@ def _texts(path: Path) -> list[tuple[str, str]]:
         text = path.read_text(encoding="utf-8")
         if path.suffix != ".ipynb":
             return [("", text)]
-        cells: list[dict[str, Any]] = json.loads(text)["cells"]
+        notebook = json.loads(text)
+        cells = notebook.get("cells") if isinstance(notebook, dict) else None
+        if not isinstance(cells, list):
+            raise DocumentError("is not what its name says (no cells)")
         return [
             (f"cell {cell.get('id', number)}", "".join(cell["source"]))
             for number, cell in enumerate(cells)

@@ -146,10 +146,10 @@ def _guarded(words: Sequence[str], call: Callable[[Screen], int]) -> int:
 
 def _failed(screen: Screen, error: BaseException, debug: bool) -> int:
     error = _cause(error)
+    if isinstance(error, SystemExit | BrokenPipeError) and _pipe_closed(screen):
+        return CLOSED_PIPE
     if isinstance(error, SystemExit):
         return _left(screen, error)
-    if isinstance(error, BrokenPipeError) and _pipe_closed(screen):
-        return CLOSED_PIPE
     if debug:
         import traceback
 

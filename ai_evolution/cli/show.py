@@ -120,8 +120,12 @@ class Screen:
         """A rich console on standard output, 100 columns wide when it is no terminal."""
         from rich.console import Console
 
+        class Plain(Console):
+            def on_broken_pipe(self) -> None:
+                raise BrokenPipeError  # ours to handle, as for everything else that is written
+
         wide = None if self.at_terminal or os.environ.get("COLUMNS") else 100
-        return Console(file=self.out, width=wide, highlight=False, soft_wrap=False)
+        return Plain(file=self.out, width=wide, highlight=False, soft_wrap=False)
 
     def table(self, *columns: str, title: str | None = None) -> Table:
         """An empty table with these headings; print it with ``show``."""

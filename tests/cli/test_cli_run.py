@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from ai_evolution import progress
-from ai_evolution.cli import lab
+from ai_evolution.cli import entry, lab
 from ai_evolution.evidence import Report
 from ai_evolution.labs import LABS, run_lab
 
@@ -129,6 +131,29 @@ def test_lab_py_takes_the_options_of_run(coin: str, here: Path, capsys: pytest.C
     assert "lab.py does not understand --sed; did you mean --seed?" in capsys.readouterr().err
     assert lab(coin, ["--help"]) == 0
     assert "usage: lab.py" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "cp437", "latin-1"])
+def test_signs_that_the_output_lacks_are_shown_in_plain_letters(
+    coin: str, encoding: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding=encoding))
+    assert entry(["run", coin, "--table", "--lang", "es"]) == 0
+    said = written.getvalue().decode(encoding)
+    for words in ("-> la de arriba", "Se cumplen 2 de 2", "yes", "una m"):
+        assert words in said
+    assert ("más" in said) == (encoding != "ascii")
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-16"])
+def test_json_is_the_same_bytes_whatever_the_encoding(
+    coin: str, encoding: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding=encoding))
+    assert entry(["run", coin, "--json"]) == 0
+    assert written.getvalue() == run_lab(coin).to_bytes()
 
 
 def test_what_was_run_is_written_in_the_diary(cli: Callable, coin: str) -> None:
