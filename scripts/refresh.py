@@ -40,7 +40,7 @@ from typing import TYPE_CHECKING
 import build_notebooks
 
 from ai_evolution.catalog import blocks
-from ai_evolution.catalog.linking import Catalogues, fill_catalogue_block, read_page
+from ai_evolution.catalog.linking import PAGES, Catalogues, fill_catalogue_block, read_page
 from ai_evolution.catalog.markers import fill_blocks, find_blocks, followed_source, prose_digest, with_source
 from ai_evolution.catalog.pages import Generated, settle
 from ai_evolution.errors import AiEvolutionError, DocumentError, EvidenceDiffers, UsageError
@@ -152,7 +152,7 @@ def page_providers(lab: str) -> Mapping[str, Provider]:
 
 
 def class_files(root: Path, row: CourseClass, catalogues: Catalogues) -> Iterator[Generated]:
-    """The golden report of a class and every page of its folder that holds blocks."""
+    """The golden report of a class and its pages. EvidenceDiffers when a claim does not hold with seed 0."""
     from ai_evolution.labs import run_lab
 
     report = run_lab(row.lab, seed=0)
@@ -161,16 +161,26 @@ def class_files(root: Path, row: CourseClass, catalogues: Catalogues) -> Iterato
         raise EvidenceDiffers(
             f"{row.lab}: {bad[0]} does not hold with seed 0; nothing is written from such a run"
         )
+    yield Generated(f"classes/{row.slug}/{GOLDEN}", report.to_bytes())
+    yield from class_pages(root, row, report, catalogues, page_providers(row.lab))
+
+
+def class_pages(
+    root: Path, row: CourseClass, report: Report, catalogues: Catalogues, extra: Mapping[str, Provider]
+) -> Iterator[Generated]:
+    """Every Markdown page of a class folder, its blocks filled. Both READMEs must be there.
+
+    ``extra`` are the providers of the lab's page module: each must have its block in both READMEs.
+    """
     folder = f"classes/{row.slug}"
-    yield Generated(f"{folder}/{GOLDEN}", report.to_bytes())
-    extra = page_providers(row.lab)
-    for path in sorted((root / folder).rglob("*.md")):
+    pages = {*(root / folder).rglob("*.md"), *(root / folder / page for page in PAGES.values())}
+    for path in sorted(pages):
         where = path.relative_to(root).as_posix()
         lang: Language = "es" if path.name.endswith(".es.md") else "en"
         here = where.rpartition("/")[0]
         text = read_page(root, where)
         names = {block.name for block in find_blocks(text, where)}
-        is_page = path.name in ("README.md", "README.es.md") and here == folder
+        is_page = path.name in PAGES.values() and here == folder
         for name in ("papers", "sources"):
             if is_page or name in names:
                 text = fill_catalogue_block(name, text, row, catalogues, lang, where)

@@ -44,7 +44,7 @@ class Paper(Strict):
 
     @property
     def basis(self) -> Literal["observed", "partly observed", "editor"]:
-        """What the warning about misattribution rests on; the text of ``misattribution_basis`` has the detail."""
+        """What the warning about misattribution rests on, in one of three words."""
         words = self.misattribution_basis.partition(":")[0]
         if words.startswith("observed"):
             return "observed"
