@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -31,6 +31,7 @@ PAGE = "\n".join(
         markers("output"),
         markers("claims"),
         markers("limitations"),
+        markers("wire"),
         markers("papers", "link_papers_to_classes"),
         markers("sources", "link_sources_to_classes"),
     ]
@@ -62,13 +63,19 @@ def repository(tmp_path: Path) -> Path:
     for page in ("README.md", "README.es.md"):
         (tmp_path / HERE / page).write_text(PAGE, encoding="utf-8")
     shutil.copy(ROOT / HERE / "rubric.json", tmp_path / HERE / "rubric.json")
-    for path in (ROOT / "papers").glob("*.md"):
-        shutil.copy(path, tmp_path / "papers" / path.name)
+    for card in (ROOT / "papers").glob("*.md"):
+        shutil.copy(card, tmp_path / "papers" / card.name)
     return tmp_path
 
 
+def wire(report: Report, lang: str) -> str:
+    """What a page module of a lab offers."""
+    return f"```json\n{json.dumps(report.protocols)} {lang}\n```"
+
+
 def pages(repository: Path, given: Report | None = None) -> dict[str, str]:
-    made = refresh.class_pages(repository, CLASS_134, given or report(), Catalogues.load(repository))
+    catalogues = Catalogues.load(repository)
+    made = refresh.class_pages(repository, CLASS_134, given or report(), catalogues, {"wire": wire})
     return {item.path: item.content.decode("utf-8") for item in made}
 
 
@@ -80,6 +87,7 @@ def test_the_blocks_of_a_page_come_from_the_report_in_the_language_of_the_page(r
     assert "- **alcance** (`a2a.one-machine`): Una sola máquina." in spanish
     assert "$ python lab.py --lang es" in spanish
     assert "KQML como lenguaje" in spanish
+    assert '{"a2a": "1.0"} es' in spanish
 
 
 def test_the_output_shows_the_first_findings_and_the_last_line_and_says_what_it_cut(repository: Path) -> None:
@@ -109,6 +117,13 @@ def lost(name: str) -> Callable[[Path], object]:
     return lambda page: page.write_text(PAGE.replace(markers(name), ""), encoding="utf-8")
 
 
+def test_a_block_that_the_page_module_offers_must_stand_in_the_page(repository: Path) -> None:
+    page = repository / HERE / "README.es.md"
+    page.write_text(PAGE.replace(markers("wire"), ""), encoding="utf-8")
+    with pytest.raises(DocumentError, match=r"README\.es\.md: block 'wire' is missing"):
+        pages(repository)
+
+
 FAULTS: Mapping[str, tuple[Callable[[Path], object], str]] = {
     "a marker that is gone": (lost("claims"), "README.md: block 'claims' is missing"),
     "a page that is gone": (lambda page: page.unlink(), "README.md: cannot be read"),
@@ -117,8 +132,8 @@ FAULTS: Mapping[str, tuple[Callable[[Path], object], str]] = {
         "knows no block 'clams'; accepted: claims",
     ),
     "a block that never ends": (
-        lambda page: page.write_text(PAGE + markers("wire").splitlines()[0], encoding="utf-8"),
-        "block 'wire' is never closed",
+        lambda page: page.write_text(PAGE + markers("rubric").splitlines()[0], encoding="utf-8"),
+        "block 'rubric' is never closed",
     ),
 }
 
@@ -134,7 +149,7 @@ def test_a_page_that_is_not_right_is_one_clear_line(repository: Path, fault: str
 
 
 def test_a_claim_whose_source_is_in_no_catalogue_is_refused(repository: Path) -> None:
-    with pytest.raises(DocumentError, match="a2a.claim-0 cites X99, which is in no catalogue"):
+    with pytest.raises(DocumentError, match=r"a2a\.claim-0 cites X99, which is in no catalogue"):
         pages(repository, report(sources=("X99",)))
 
 
@@ -156,10 +171,10 @@ def test_the_committed_schema_is_that_of_the_models() -> None:
 
 
 @pytest.fixture
-def translated(tmp_path: Path) -> Iterator[Path]:
+def translated(tmp_path: Path) -> Path:
     (tmp_path / "a.md").write_text(f"# One\n\n{markers('claims')}", encoding="utf-8")
     (tmp_path / "a.es.md").write_text("# Uno\n", encoding="utf-8")
-    yield tmp_path
+    return tmp_path
 
 
 def test_a_translation_that_does_not_say_what_it_follows_is_listed(translated: Path) -> None:
