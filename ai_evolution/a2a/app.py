@@ -29,7 +29,8 @@ from a2a.server.agent_execution import AgentExecutor
 from a2a.server.context import ServerCallContext
 from a2a.server.jsonrpc_models import JSONParseError
 from a2a.server.routes import create_rest_routes
-from a2a.types import AgentCard
+from a2a.types import AgentCard, Task
+from a2a.types import Message as TaskMessage
 from a2a.utils.constants import AGENT_CARD_WELL_KNOWN_PATH
 from a2a.utils.error_handlers import build_rest_error_payload
 from a2a.utils.errors import InternalError, InvalidRequestError
@@ -175,20 +176,21 @@ class _Life:
         async with self._starting:
             if self.started:
                 return
+            again = []
             if self._resume:
-                await self._take_up_again()
-            self._store.sweep(REASONS["orphan"])
+                again = [(o, task, self._store.take_up_again(o, task)) for o, task in self._store.orphans()]
+            self._store.sweep(REASONS["orphan"])  # with "resume": what has no message to execute
+            for owner, task, message in again:
+                if message is not None:
+                    await self._execute_again(owner, task, message)
             self.started = True
 
-    async def _take_up_again(self) -> None:
-        for owner, task in self._store.orphans():
-            message = self._store.take_up_again(owner, task)
-            if message is None:
-                continue  # nothing to execute: swept like any other
-            try:
-                await self._handler.resume(ServerCallContext(user=_Owner(owner)), message)
-            except Exception:
-                logger.exception("task %s could not be taken up again", task.id)
+    async def _execute_again(self, owner: str, task: Task, message: TaskMessage) -> None:
+        try:
+            await self._handler.resume(ServerCallContext(user=_Owner(owner)), message)
+        except Exception:
+            logger.exception("task %s could not be taken up again", task.id)
+            self._store.fail(owner, task, REASONS["orphan"])
 
     async def close(self) -> None:
         await self._handler.aclose()

@@ -233,16 +233,17 @@ class GuardedExecutor(AgentExecutor):
         queue = _Checked(event_queue, course, self, claim)
         context.call_context.state[STARTED] = True
         self._courses[course.task_id] = course
-        self.store.executing(course.task_id, True)
+        cut_off = True
         try:
             reason = await self._run(context, queue, course)
             if reason and not course.over and not course.canceling:
                 await self._fail(event_queue, course, reason)
+            cut_off = False
         finally:
             self._courses.pop(course.task_id, None)
             if claim is not None:
                 self.executing.pop((claim.caller, claim.message_id), None)
-            self.store.executing(course.task_id, False)
+            self.store.finished(course.task_id, cut_off=cut_off and not course.canceling)
 
     async def cancel(self, context: RequestContext, event_queue: EventQueue) -> None:
         """Let the agent clean up, then see to it that the task ends CANCELED."""

@@ -127,7 +127,7 @@ def _integer(text: str) -> int:
 
 def _deeper(value: Any, depth: int) -> bool:
     level = [value]
-    for _ in range(depth + 1):
+    for _ in range(depth):
         level = [
             child
             for container in level
@@ -136,7 +136,7 @@ def _deeper(value: Any, depth: int) -> bool:
         ]
         if not level:
             return False
-    return any(isinstance(value, dict | list) for value in level) or bool(level)
+    return any(isinstance(child, dict | list) for child in level)
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:

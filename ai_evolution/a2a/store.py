@@ -81,6 +81,10 @@ _SAVE = """
 INSERT INTO tasks VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (task_id) DO UPDATE
 SET state = excluded.state, updated = excluded.updated, version = excluded.version, task = excluded.task
 """
+_ACTIVE, _INTERRUPTED = (
+    "state IN ({})".format(", ".join(f"'{state}'" for state in sorted(kind)))
+    for kind in (states.ACTIVE, states.INTERRUPTED)
+)
 
 
 def _now() -> datetime:
@@ -111,7 +115,7 @@ class SqliteTaskStore(VersionedTaskStore):
     ``clock`` stamps what the store itself writes (a swept task), ``new_id`` names it. ``patience`` is how
     many seconds to wait for another process to let go of the file.
 
-    Raises DocumentError when the file is corrupt, not ours, of a later schema, or open in another process.
+    Raises DocumentError when the file is corrupt, not ours, of a later schema, or already open.
     """
 
     def __init__(
@@ -126,9 +130,10 @@ class SqliteTaskStore(VersionedTaskStore):
         self._clock = clock
         self._new_id = new_id
         self._lock = threading.RLock()
-        self._live: set[str] = set()
         self._changes: dict[str, asyncio.Event] = {}
         self._database = _open(self.path, patience)
+        self._orphans = {row[0] for row in self._rows(f"SELECT task_id FROM tasks WHERE {_ACTIVE}")}
+        self._drop_lost_claims()
 
     # ---- the SDK's interface -------------------------------------------------------------------
 
@@ -271,33 +276,31 @@ class SqliteTaskStore(VersionedTaskStore):
 
     # ---- orphans -------------------------------------------------------------------------------
 
-    def executing(self, task_id: str, live: bool) -> None:
-        """Note that this process executes a task, or no longer does: a live task is no orphan."""
-        (self._live.add if live else self._live.discard)(task_id)
+    def finished(self, task_id: str, *, cut_off: bool = False) -> None:
+        """Note that this process no longer executes a task; one that was ``cut off`` may be an orphan."""
+        if cut_off:
+            self._orphans.add(task_id)
+            self._drop_lost_claims("task_id = ?", task_id)
         self._changed(task_id)
 
     def orphans(self) -> OwnedTasks:
-        """Return (owner, task) for each task that is SUBMITTED or WORKING and that nobody executes, oldest
-        first."""
-        rows = self._rows(
-            "SELECT owner, task FROM tasks WHERE state IN (?, ?) ORDER BY updated, task_id",
-            states.SUBMITTED, states.WORKING,
-        )  # fmt: skip
+        """Return (owner, task) for each task that is SUBMITTED or WORKING and that nobody executes, by age.
+
+        These are the tasks that were so when the file was opened, and those whose execution was cut off
+        since.
+        """
+        rows = self._rows(f"SELECT owner, task FROM tasks WHERE {_ACTIVE} ORDER BY updated, task_id")
         found = [(owner, Task.FromString(blob)) for owner, blob in rows]
-        return [(owner, task) for owner, task in found if task.id not in self._live]
+        return [(owner, task) for owner, task in found if task.id in self._orphans]
 
     def sweep(self, reason: str) -> TaskIds:
-        """End each orphan as FAILED with ``reason`` for the caller to read; return their task ids.
-
-        A claim whose message never reached a task is dropped, so that sending it again executes it.
-        """
-        swept = []
+        """End each orphan as FAILED with ``reason`` for the caller to read; return their task ids."""
         with self._lock:
-            for owner, task in self.orphans():
+            swept = self.orphans()
+            for owner, task in swept:
                 self.fail(owner, task, reason)
-                swept.append(task.id)
-            self.drop_lost_claims()
-        return swept
+            self._orphans.clear()
+        return [task.id for _, task in swept]
 
     def fail(self, owner: str, task: Task, reason: str) -> None:
         """End one orphan as FAILED; its last status message moves to the history, as the SDK does it."""
@@ -327,20 +330,9 @@ class SqliteTaskStore(VersionedTaskStore):
             return None
         del task.artifacts[:]
         self._overwrite(owner, task)
+        self._orphans.discard(task.id)
         last: Message = messages[-1]
         return last
-
-    def drop_lost_claims(self) -> None:
-        """Release the claims of a dead process whose message no task has taken."""
-        rows = self._rows(
-            "SELECT caller, message_id, c.task_id, task FROM claims c LEFT JOIN tasks USING (task_id)"
-            " WHERE reply IS NULL AND (task IS NULL OR state IN (?, ?))",
-            *sorted(states.INTERRUPTED),
-        )
-        for caller, message_id, task_id, blob in rows:
-            taken = blob and any(m.message_id == message_id for m in Task.FromString(blob).history)
-            if not taken and task_id not in self._live:
-                self._rows("DELETE FROM claims WHERE caller = ? AND message_id = ?", caller, message_id)
 
     def close(self) -> None:
         """Let go of the file. Tasks stay as they are; closing twice is fine."""
@@ -354,6 +346,17 @@ class SqliteTaskStore(VersionedTaskStore):
             _SAVE,
             task.id, owner, task.context_id, state, _updated(task), version, task.SerializeToString(),
         )  # fmt: skip
+
+    def _drop_lost_claims(self, where: str = "TRUE", *values: str) -> None:
+        """Release the claims whose message no task has taken and nobody executes: it may be sent again."""
+        rows = self._rows(
+            "SELECT caller, message_id, task FROM claims LEFT JOIN tasks USING (task_id)"
+            f" WHERE {where} AND reply IS NULL AND (task IS NULL OR {_INTERRUPTED})",
+            *values,
+        )
+        for caller, message_id, blob in rows:
+            if blob is None or all(m.message_id != message_id for m in Task.FromString(blob).history):
+                self._rows("DELETE FROM claims WHERE caller = ? AND message_id = ?", caller, message_id)
 
     def _overwrite(self, owner: str, task: Task) -> None:
         """Write a task that nobody executes, from whatever version is stored."""
@@ -411,11 +414,15 @@ def _open(path: str, patience: float) -> sqlite3.Connection:
     try:
         database = sqlite3.connect(path, timeout=patience, isolation_level=None, check_same_thread=False)
         database.execute("PRAGMA locking_mode = EXCLUSIVE")
+        new = _is_new(database, path)  # before anything is written: another program's file stays as it is
         database.execute("PRAGMA journal_mode = WAL")
         database.execute("PRAGMA synchronous = NORMAL")
         database.execute("BEGIN EXCLUSIVE")  # takes the lock, which EXCLUSIVE mode then keeps
         database.execute("COMMIT")
-        _check(database, path)
+        if new:
+            database.executescript(_SCHEMA)
+        elif database.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
+            raise DocumentError(f"{path} is a damaged task store; restore a copy or give a new file name")
     except sqlite3.Error as error:
         if database is not None:
             database.close()
@@ -427,28 +434,27 @@ def _open(path: str, patience: float) -> sqlite3.Connection:
     return database
 
 
-def _check(database: sqlite3.Connection, path: str) -> None:
+def _is_new(database: sqlite3.Connection, path: str) -> bool:
+    """Whether the database is empty; raises DocumentError when it is neither empty nor one of ours."""
     application, version = (
         database.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
     )
     tables = database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     if not application and not version and not tables:
-        database.executescript(_SCHEMA)
-        return
+        return True
     if application != APPLICATION_ID:
         raise DocumentError(f"{path} is a database of another program; give a task store or a new file name")
     if version != SCHEMA_VERSION:
         raise DocumentError(
             f"{path} has task store schema {version}; this version reads schema {SCHEMA_VERSION}"
         )
-    if database.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
-        raise DocumentError(f"{path} is a damaged task store; restore a copy or give a new file name")
+    return False
 
 
 def _explain(error: sqlite3.Error, path: str) -> str:
     text = str(error)
     if "locked" in text or "busy" in text:
-        return f"{path} is open in another process; a task store serves one process at a time"
+        return f"{path} is already open; a task store serves one process at a time, and one store in it"
     if "not a database" in text or "malformed" in text or "disk image" in text:
         return (
             f"{path} is not a task store, or a damaged one ({text}); restore a copy or give a new file name"
