@@ -9,4 +9,6 @@ sys.path.insert(0, str(Path(__file__).parent / "tests" / "offline"))
 
 import offline_guard
 
+pytest_plugins = ["pytester"]  # only a root conftest may say so; the suite tests its own promises with it
+
 offline_guard.install()

@@ -329,12 +329,15 @@ def make_environment() -> None:
     write(INSTALLING, "")
     progress = Progress(".venv")
     try:
-        command = [sys.executable, "-I", "-X", "utf8", "-m", "venv", str(VENV)]
-        code, output = watch(command, lambda _: progress.show(say("making")))
+        for command in (  # in two steps, since `venv` alone keeps to itself why ensurepip failed
+            [sys.executable, "-I", "-X", "utf8", "-m", "venv", "--without-pip", str(VENV)],
+            [str(PYTHON), "-I", "-X", "utf8", "-m", "ensurepip", "--default-pip"],
+        ):
+            code, output = watch(command, lambda _: progress.show(say("making")))
+            if code:
+                raise reason(output)
     finally:
         progress.close()
-    if code:
-        raise reason(output)
     write(MADE, identity())
 
 
@@ -614,7 +617,7 @@ def bench(arguments: list[str]) -> int:
     unknown = [name for name in chosen if name not in there]
     if unknown or not there:
         raise Trouble("no bench", given=(unknown or ["*"])[0], known=", ".join(there) or say("none"))
-    ensure("core")
+    ensure("test")  # a baseline may need more than the core
     codes = [start(PYTHON, there[name]) for name in chosen]
     return int(any(codes))
 
