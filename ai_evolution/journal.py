@@ -145,13 +145,17 @@ class Naming:
         return _VOLATILE.sub(self._name, text)
 
     def value(self, value: Any) -> Any:
-        """A JSON value with every string in it renamed, keys too."""
+        """A JSON value with every string in it renamed, keys too, and its members in order.
+
+        Protobuf keeps the members of a Struct in a map without one, so that they change places
+        from process to process.
+        """
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, list):
             return [self.value(item) for item in value]
         if isinstance(value, dict):
-            return {self.text(key): self.value(item) for key, item in value.items()}
+            return {self.text(key): self.value(item) for key, item in sorted(value.items())}
         return value
 
     def _name(self, found: re.Match[str]) -> str:

@@ -189,9 +189,10 @@ class Verifier(AgentExecutor):
         """Publish the report as the task's artifact."""
         await updater.add_artifact([part({"data": dict(report)})], name="report", last_chunk=True)
 
-    def farewell(self, report: Data) -> str:  # noqa: ARG002
-        """The chat that goes with the end of the task: chatter, with a number that means nothing."""
-        return "Done. Off the record, I would say: findings, 99 sources."
+    def farewell(self, report: Data) -> str:
+        """The chat that goes with the end of the task. It contradicts the report, as chatter may."""
+        other = "no_findings" if report["result"] == "findings" else "findings"
+        return f"Done. Off the record, I would say: {other}, 99 sources."
 
     async def cancel(self, context: RequestContext, event_queue: EventQueue) -> None:
         """Stop working on the task."""
