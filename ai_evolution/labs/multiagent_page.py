@@ -16,7 +16,7 @@ ELLIPSIS = "..."
 WIDTH = 96
 LABEL = {
     "en": "*{what} · {dialect} · recorded in the run with seed 0; ids and times in order of appearance*",
-    "es": "*{what} · {dialect} · grabado en la ejecución con semilla 0; ids y tiempos por orden de aparición*",
+    "es": "*{what} · {dialect} · grabado en la ejecución con semilla 0; ids y tiempos, en orden*",
 }
 CARD_SHOWN = (
     "name",
