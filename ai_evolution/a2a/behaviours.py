@@ -665,14 +665,15 @@ def _events(reply: _Reply, call_id: str) -> list[dict[str, Any]]:
     if reply.truncated:
         raise _Stop(f"a stream of more than {MAX_BODY} bytes")
     text = reply.body.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
-    found = []
-    for block in text.split("\n\n")[: MAX_EVENTS + 1]:
+    found: list[dict[str, Any]] = []
+    for block in text.split("\n\n"):
         data = "\n".join(line[5:].removeprefix(" ") for line in block.split("\n") if line.startswith("data:"))
-        if data:
-            event = _json(data, "an event that is not JSON")
-            found.append(_dict(_envelope(event, call_id, reply.status)))
-    if len(found) > MAX_EVENTS:
-        raise _Stop(f"a stream of more than {MAX_EVENTS} events")
+        if not data:
+            continue
+        if len(found) == MAX_EVENTS:
+            raise _Stop(f"a stream of more than {MAX_EVENTS} events")
+        event = _json(data, "an event that is not JSON")
+        found.append(_dict(_envelope(event, call_id, reply.status)))
     return found
 
 

@@ -73,8 +73,15 @@ def _nothing_stays_behind() -> object:
         assert running(f"ai-evolution-check-{os.getpid()}-") == []
 
 
+def test_a_solution_on_the_sdk_passes_as_well_and_streams() -> None:
+    agent = Path(__file__).with_name("sdk_agent.py")
+    assert '"streaming": True' in agent.read_text(encoding="utf-8")
+    report = check_exercise(134, agent, patience=20, deadline=120)
+    assert report.passed, report.text()
+
+
 def test_the_reference_solution_passes(tmp_path: Path) -> None:
-    report = check(tmp_path, SOURCE)
+    report = check(tmp_path, SOURCE, patience=10, deadline=60)
     assert report.passed
     assert report.exit_code == 0
     assert tuple(o.id for o in report.observations) == exercise_behaviours(134) == tuple(BEHAVIOURS)
@@ -110,7 +117,7 @@ def test_the_inputs_are_drawn_so_that_answers_cannot_be_written_down(tmp_path: P
 def test_the_plain_way_that_every_system_has_gives_the_same_verdict(tmp_path: Path) -> None:
     file = tmp_path / "my_agent.py"
     file.write_text(SOURCE, encoding="utf-8")
-    report = check_exercise(134, file, portable=True)
+    report = check_exercise(134, file, portable=True, patience=10)
     assert report.passed
     file.write_text("import sys\nsys.exit(3)\n", encoding="utf-8")
     report = check_exercise(134, file, portable=True)

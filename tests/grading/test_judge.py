@@ -83,6 +83,52 @@ def test_a_behaviour_without_its_probe_is_left_out_and_refused_by_name() -> None
         judged(app, only=["card.seen"])
 
 
+def _status(state: str) -> dict[str, Any]:
+    return {"statusUpdate": {"taskId": "t", "contextId": "c", "status": {"state": f"TASK_STATE_{state}"}}}
+
+
+TASK = {"task": {"id": "t", "contextId": "c", "status": {"state": "TASK_STATE_SUBMITTED"}}}
+ARTIFACT = {"artifactUpdate": {"taskId": "t", "contextId": "c", "artifact": {"artifactId": "a", "parts": []}}}
+STREAMS: dict[str, tuple[list[Any], str]] = {
+    "a whole one": ([TASK, _status("WORKING"), ARTIFACT, _status("COMPLETED")], "as the card says"),
+    "empty": ([], "the stream ended without an event"),
+    "status first": (
+        [_status("WORKING"), ARTIFACT, _status("COMPLETED")],
+        "the first event of the stream is no task",
+    ),
+    "goes on after the end": (
+        [TASK, ARTIFACT, _status("COMPLETED"), _status("WORKING")],
+        "the stream has TASK_STATE_COMPLETED -> TASK_STATE_WORKING",
+    ),
+    "breaks off": ([TASK, _status("WORKING"), ARTIFACT], "the stream ended in TASK_STATE_WORKING"),
+    "without a result": ([TASK, _status("COMPLETED")], "the stream carried no artifact"),
+    "old state names": (
+        [TASK, {"statusUpdate": {"status": {"state": "completed"}}}],
+        'a task whose state is "completed", no state of A2A 1.0',
+    ),
+    "too many events": ([TASK, *[_status("WORKING")] * 600], "a stream of more than 500 events"),
+}
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_a_stream_is_read_event_by_event(name: str) -> None:
+    events, outcome = STREAMS[name]
+    card = {**load(REFERENCE.read_text(encoding="utf-8")).card(ORIGIN), "capabilities": {"streaming": True}}
+
+    async def get_card(_: Request) -> Response:
+        return JSONResponse(card)
+
+    async def post(request: Request) -> Response:
+        call_id = (await request.json())["id"]
+        wire = [json.dumps({"jsonrpc": "2.0", "id": call_id, "result": e}) for e in events]
+        body = ": a comment\r\n\r\n" + "".join(f"event: message\r\ndata: {line}\r\n\r\n" for line in wire)
+        return Response(body, media_type="text/event-stream")
+
+    routes = [Route("/.well-known/agent-card.json", get_card), Route("/", post, methods=["POST"])]
+    found = judged(Starlette(routes=routes), only=["stream.honest"])
+    assert found["stream.honest"].observed == outcome
+
+
 def test_without_any_probe_or_token_the_bare_protocol_is_still_examined() -> None:
     bare = Subject(ORIGIN, httpx.AsyncClient())
     assert applicable(bare) == (
