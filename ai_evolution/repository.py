@@ -229,8 +229,18 @@ class Inspection:
             yield f"{name}: its row names the lab {lab}, and no lab of that name belongs to this class"
         if (folder / "lab.py").is_file():
             yield from (f"{name}/lab.py: {says}" for says in _lab_problems(folder / "lab.py", lab))
+        if (folder / "rubric.json").is_file():
+            yield from self._rubric(folder / "rubric.json")
         if (folder / "evidence.seed-0.json").is_file():
             yield from self._golden(folder / "evidence.seed-0.json", lab)
+
+    def _rubric(self, path: Path) -> Iterator[str]:
+        from ai_evolution.grading.rubric import load
+
+        try:
+            load(path)
+        except AiEvolutionError as error:
+            yield str(error).replace(str(path), self._name(path))
 
     def _golden(self, path: Path, lab: str) -> Iterator[str]:
         from ai_evolution.evidence import read_document

@@ -75,6 +75,18 @@ def _check() -> tuple[Arguments, Call]:
     return grading.check_arguments, grading.check
 
 
+def _seeds() -> tuple[Arguments, Call]:
+    from ai_evolution.cli import grading
+
+    return grading.seeds_arguments, grading.seeds
+
+
+def _grade() -> tuple[Arguments, Call]:
+    from ai_evolution.cli import grading
+
+    return grading.grade_arguments, grading.grade
+
+
 def _doctor() -> tuple[Arguments, Call]:
     from ai_evolution.cli import doctor
 
@@ -98,6 +110,10 @@ COMMANDS: dict[str, Command | Group] = {
                          "es": "lo que has ejecutado, verificado y superado en esta máquina"}, _progress),
     "check": Command({"en": "check your exercise, behaviour by behaviour, before handing it in",
                       "es": "comprueba tu ejercicio, paso a paso, antes de entregarlo"}, _check),
+    "seeds": Command({"en": "the seed of each student, for the instructor to hand out",
+                      "es": "la semilla de cada estudiante, para que la reparta quien enseña"}, _seeds),
+    "grade": Command({"en": "grade a folder of submissions",
+                      "es": "califica una carpeta de entregas"}, _grade),
     "validate": Command({"en": "check this repository's pages, links, blocks and catalogues",
                          "es": "revisa páginas, enlaces, bloques y catálogos del repositorio"}, _validate),
     "doctor": Command({"en": "say whether this machine has what the labs need",

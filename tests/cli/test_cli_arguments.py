@@ -76,8 +76,8 @@ def test_without_a_command_the_help_is_shown_and_the_exit_code_is_2(cli: Callabl
     assert "COMMAND" in done.err
 
 
-COMMANDS = ["", "run", "verify", "catalog", "progress", "check", "validate", "doctor", "a2a",
-            "a2a card", "a2a check", "a2a send", "a2a serve"]  # fmt: skip
+COMMANDS = ["", "run", "verify", "catalog", "progress", "check", "seeds", "grade", "validate", "doctor",
+            "a2a", "a2a card", "a2a check", "a2a send", "a2a serve"]  # fmt: skip
 
 
 @pytest.mark.parametrize("words", COMMANDS)

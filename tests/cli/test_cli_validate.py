@@ -93,6 +93,8 @@ BREAKAGES: list[tuple[str, Callable[[Path], None], str]] = [
      f"{CLASS}/lab.py: does not run the lab multiagent"),
     ("a lab that grew", file(f"{CLASS}/lab.py", '"""The lab."""\nlab("multiagent")\n' + "x = 1\n" * 20),
      f"{CLASS}/lab.py: has 22 lines; at most 15 are wanted, the lab is in the package"),
+    ("a rubric that is none", file(f"{CLASS}/rubric.json", "{"),
+     f"{CLASS}/rubric.json is no rubric: /: Invalid JSON: EOF while parsing an object at line 1 column 1"),
     ("a class page that is gone", lambda root: (root / CLASS / "lab.py").unlink(),
      f"{CLASS}/lab.py: is missing"),
 ]  # fmt: skip
