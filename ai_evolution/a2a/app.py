@@ -51,6 +51,7 @@ from ai_evolution.a2a.dialects import (
     VersionLabel,
     parse_card,
 )
+from ai_evolution.a2a.discretion import DiscreetErrors
 from ai_evolution.a2a.executor import REASONS
 from ai_evolution.a2a.handler import RequestHandler
 from ai_evolution.a2a.jsonrpc import JsonRpcEndpoint, refusal
@@ -129,6 +130,7 @@ def build_app(
             Middleware(VersionLabel),
             Middleware(_Doorkeeper, life=life, rest_prefix=rest_prefix, rpc_paths=rpc_paths),
             *([Middleware(BearerAuth, tokens, (AGENT_CARD_WELL_KNOWN_PATH,))] if tokens is not None else []),
+            Middleware(DiscreetErrors),
             Middleware(BodyLimit, max_body, refuse),
         ],
         exception_handlers={HTTPException: _http_error},

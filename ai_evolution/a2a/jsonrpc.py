@@ -31,9 +31,8 @@ from ai_evolution.a2a.dialects import (
     PROTOCOL_VERSION,
     VERSION_HEADER,
 )
+from ai_evolution.a2a.discretion import discreet
 from ai_evolution.a2a.limits import PARSED
-
-_INTERNAL = -32603
 
 
 class _Parsed(Request):
@@ -129,31 +128,8 @@ def _legacy_message(params: Any) -> bool:
 
 
 def _discreet(response: Response) -> Response:
-    """Cut an error down to what a peer may know: code, the protocol's words, and typed details."""
+    """Cut an error down to what a peer may know; a result is passed on untouched."""
     if not isinstance(response, JSONResponse) or b'"error"' not in response.body:
         return response
     answer = json.loads(bytes(response.body))
-    error = answer.get("error")
-    if not isinstance(error, dict):
-        return response
-    if error.get("code") == _INTERNAL:
-        error["message"] = "Internal error"
-    error["data"] = (
-        [_discreet_detail(detail) for detail in error["data"]] if _typed(error.get("data")) else None
-    )
-    if error["data"] is None:
-        del error["data"]
-    return JSONResponse(answer)
-
-
-def _typed(data: Any) -> bool:
-    return isinstance(data, list) and all(isinstance(detail, dict) and "@type" in detail for detail in data)
-
-
-def _discreet_detail(detail: dict[str, Any]) -> dict[str, Any]:
-    metadata = detail.get("metadata")
-    if not isinstance(metadata, dict) or "parseError" not in metadata:
-        return detail
-    told = str(metadata["parseError"])
-    kept = {"parseError": told} if told.startswith("Failed to parse") and "object" not in told else {}
-    return {**detail, "metadata": kept}
+    return JSONResponse(discreet(answer)) if "error" in answer else response
