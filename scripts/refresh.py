@@ -61,12 +61,12 @@ Provider = Callable[["Report", "Language"], str]
 WORDS = {
     "en": {
         "cut": "{n} more findings, then the limitations",
-        "claims": "| Claim | What is claimed | Expected | Observed | Source |",
+        "claims": "| Claim | What is claimed | Expected, and observed with seed 0 | Source |",
         "limits": {"scope": "scope", "model": "model", "measurement": "measurement", "method": "method"},
     },
     "es": {
         "cut": "{n} hallazgos más y, después, las limitaciones",
-        "claims": "| Afirmación | Qué se afirma | Esperado | Observado | Fuente |",
+        "claims": "| Afirmación | Qué se afirma | Esperado, y observado con la semilla 0 | Fuente |",
         "limits": {"scope": "alcance", "model": "modelo", "measurement": "medición", "method": "método"},
     },
 }
@@ -108,14 +108,12 @@ def claims_block(report: Report, lang: Language, catalogues: Catalogues, here: s
             raise DocumentError(f"{report.kind}: {item.id} cites {unknown[0]}, which is in no catalogue")
         keys = [f"[{key}]({links[key]})" for key in item.sources]
         says = item.claim.es if lang == "es" else item.claim.en
-        values = [f"`{value_cell(value)}`" for value in (item.expected, item.observed)]
-        lines.append(
-            f"| `{item.id}` | {says.replace('|', chr(92) + '|')} | {' | '.join(values)} | {', '.join(keys)} |"
-        )
+        value = f"`{value_cell(item.expected)}`"  # what was observed is the same, or nothing is written
+        lines.append(f"| `{item.id}` | {says.replace('|', chr(92) + '|')} | {value} | {', '.join(keys)} |")
     return "\n".join(lines)
 
 
-def value_cell(value: object, most: int = 72) -> str:
+def value_cell(value: object, most: int = 110) -> str:
     """A JSON value short enough for a cell of a table."""
     text = json.dumps(value, ensure_ascii=False)
     text = text if len(text) <= most else f"{text[: most - 2]} …"
