@@ -31,6 +31,7 @@ import importlib
 import importlib.util
 import io
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -54,6 +55,7 @@ SCRIPT = "scripts/refresh.py"
 ROOT = Path(__file__).resolve().parent.parent
 SCHEMA = "ai_evolution/schemas/evidence.schema.json"
 GOLDEN = "evidence.seed-0.json"
+TERMINAL = ("COLUMNS", "FORCE_COLOR", "TTY_COMPATIBLE")  # what a terminal may say to rich, and a page may not
 SHOWN = 3  # findings that the block "output" shows before it cuts
 
 Provider = Callable[["Report", "Language"], str]
@@ -81,7 +83,11 @@ def output_block(report: Report, lang: Language) -> str:
     from ai_evolution.labs import LABS
 
     out = io.StringIO()
-    show_report(Screen(lang, out=out, err=io.StringIO()), report, LABS[report.kind].title[lang])
+    kept = {name: os.environ.pop(name) for name in TERMINAL if name in os.environ}
+    try:
+        show_report(Screen(lang, out=out, err=io.StringIO()), report, LABS[report.kind].title[lang])
+    finally:
+        os.environ.update(kept)
     lines = [line.rstrip() for line in out.getvalue().splitlines()]
     rules = [number for number, line in enumerate(lines) if line.startswith("├")]
     hidden = len(report.evidence) - SHOWN

@@ -98,6 +98,15 @@ def test_the_output_shows_the_first_findings_and_the_last_line_and_says_what_it_
     assert "⋮" not in pages(repository, report(3))[f"{HERE}/README.md"].split("```")[1]
 
 
+def test_the_output_does_not_depend_on_the_terminal(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = pages(repository)
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert pages(repository) == plain
+
+
 def test_the_rubric_of_an_assessment_comes_from_rubric_json(repository: Path) -> None:
     for name in ("assessment.md", "assessment.es.md"):
         (repository / HERE / name).write_text(f"# A\n\n{markers('rubric')}", encoding="utf-8")
