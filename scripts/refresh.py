@@ -8,7 +8,8 @@
     python scripts/refresh.py --translated PATH   record that the translation PATH follows its original
 
 Written here: the golden report of each class (``evidence.seed-0.json``), the JSON Schema of reports, the
-generated blocks of the pages of the classes, of the cards of papers and of the indexes, and the notebooks.
+picture of a run in the root's README, the generated blocks of the pages of the classes, of the cards of
+papers and of the indexes, and the notebooks.
 
 Blocks of a class page (``README.md``, ``README.es.md``, ``assessment*.md``, every page of the class folder):
 
@@ -56,6 +57,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SCHEMA = "ai_evolution/schemas/evidence.schema.json"
 GOLDEN = "evidence.seed-0.json"
 TERMINAL = ("COLUMNS", "FORCE_COLOR", "TTY_COMPATIBLE")  # what a terminal may say to rich, and a page may not
+PICTURED = 134  # the class whose run the root's README shows
 SHOWN = 3  # findings that the block "output" shows before it cuts
 
 Provider = Callable[["Report", "Language"], str]
@@ -166,7 +168,19 @@ def class_files(root: Path, row: CourseClass, catalogues: Catalogues) -> Iterato
             f"{row.lab}: {bad[0]} does not hold with seed 0; nothing is written from such a run"
         )
     yield Generated(f"classes/{row.slug}/{GOLDEN}", report.to_bytes())
+    if row.number == PICTURED:
+        yield from pictures(report)
     yield from class_pages(root, row, report, catalogues, page_providers(row.lab))
+
+
+def pictures(report: Report) -> Iterator[Generated]:
+    """The picture of a run that the root's README shows, for each of its editions."""
+    from ai_evolution.cli.picture import picture
+    from ai_evolution.labs import LABS
+
+    languages: Mapping[Language, str] = {"en": "", "es": ".es"}
+    for lang, end in languages.items():
+        yield Generated.text(f"docs/run{end}.svg", picture(report, LABS[report.kind].title[lang], lang))
 
 
 def class_pages(

@@ -98,15 +98,15 @@ CLAIMS = (
         "a2a.lifecycle",
         "Each task passes on the wire through submitted, working, input-required, working, completed, in "
         "that order.",
-        "Cada tarea pasa en el cable por submitted, working, input-required, working y completed, en "
-        "ese orden.",
+        "En lo que cruza el cable, cada tarea pasa por submitted, working, input-required, working y "
+        "completed, en ese orden.",
         ("S02",),
     ),
     Claim(
         "a2a.typed-artifact",
         "What is delivered is an artifact {result, sources} that satisfies the schema declared by the skill, "
         "with the values in the agent's records.",
-        "Lo que se entrega es un artefacto {result, sources} que cumple el esquema declarado por la skill, "
+        "Lo que se entrega es un artefacto {result, sources} que cumple el esquema declarado por el skill, "
         "con los valores que constan en los registros del agente.",
         ("S02", "B09"),
     ),
@@ -114,14 +114,14 @@ CLAIMS = (
         "a2a.chat-is-not-result",
         "Nothing is read from the chat: a contradicting last message changes nothing, and a report that is "
         "only told is no report.",
-        "Del chat no se lee nada: un último mensaje que contradice no cambia nada, y un informe solo "
-        "contado no es un informe.",
+        "De la conversación no se lee nada: un último mensaje que contradice al informe no cambia nada, y "
+        "un informe que solo se cuenta en ella no es un informe.",
         ("S02", "P178"),
     ),
     Claim(
         "a2a.unhappy-endings",
         "Failed, canceled and rejected are each reached, and the caller can tell them apart.",
-        "Se llega a failed, a canceled y a rejected, y quien encarga sabe distinguirlos.",
+        "Se alcanzan failed, canceled y rejected, y quien hizo el encargo puede distinguirlos.",
         ("S02",),
     ),
     Claim(
@@ -134,14 +134,14 @@ CLAIMS = (
         "a2a.stream-cut",
         "When the stream is cut after its first event, the caller still ends with the whole artifact, from a "
         "single execution.",
-        "Si el flujo se corta tras su primer evento, quien encarga acaba igualmente con el artefacto "
+        "Si el flujo se corta tras su primer evento, quien hizo el encargo obtiene igualmente el artefacto "
         "completo, y de una sola ejecución.",
         ("S02", "S33"),
     ),
     Claim(
         "a2a.message-once",
         "The same message sent twice makes one task and one execution.",
-        "El mismo mensaje enviado dos veces da una sola tarea y una sola ejecución.",
+        "El mismo mensaje enviado dos veces da lugar a una sola tarea y a una sola ejecución.",
         ("S02", "B06"),
     ),
     Claim(
@@ -156,14 +156,14 @@ CLAIMS = (
         "a2a.push-guarded",
         "A webhook at a metadata address, at a loopback or private address in any spelling, or at a file is "
         "refused.",
-        "Se rechaza un webhook en una dirección de metadatos, en una dirección local o privada escrita de "
-        "cualquier forma, o en un archivo.",
+        "Se rechaza un webhook en una dirección de metadatos, en una dirección local o privada, se escriba "
+        "como se escriba, o en un archivo.",
         ("S02", "B13"),
     ),
     Claim(
         "a2a.wrong-token",
         "A wrong token is answered 401 with the scheme to use.",
-        "Un token equivocado recibe 401 con el esquema que hay que usar.",
+        "Un token equivocado se contesta con 401 y con el esquema que hay que usar.",
         ("S02", "S24"),
     ),
     Claim(
@@ -189,23 +189,23 @@ CLAIMS = (
     Claim(
         "a2a.version-named",
         "A caller that sends no version header is told so with the error VersionNotSupported.",
-        "A quien no envía la cabecera de versión se le dice, con el error VersionNotSupported.",
+        "A quien no envía la cabecera de versión se le avisa con el error VersionNotSupported.",
         ("S02",),
     ),
     Claim(
         "a2a.registry",
         "An agent enters the registry only after its card verifies and a conformance run passes, and its "
         "entry expires.",
-        "Un agente entra en el registro solo si su tarjeta se verifica y supera la prueba de conformidad, "
-        "y su entrada caduca.",
+        "Un agente entra en el registro solo después de que su tarjeta se verifique y él supere una prueba "
+        "de conformidad, y su entrada caduca.",
         ("S02", "P133"),
     ),
     Claim(
         "a2a.audit",
         "Every delegation leaves its consent, its beginning and its outcome on record, and a changed record "
         "is found out.",
-        "De cada delegación constan el consentimiento, el comienzo y el desenlace, y una anotación cambiada "
-        "se descubre.",
+        "De cada delegación constan el consentimiento, el comienzo y el desenlace, y si alguien cambia una "
+        "anotación, se descubre.",
         ("B13", "S21"),
     ),
     Claim(
@@ -218,8 +218,8 @@ CLAIMS = (
     Claim(
         "ways.cost",
         "Independence is paid for on the wire: the hand-off costs no byte, the tool some, the task most.",
-        "La independencia se paga en el cable: el traspaso interno no cuesta un byte, la herramienta "
-        "algunos y la tarea, los que más.",
+        "La independencia se paga en el cable: el traspaso interno no cuesta ni un byte; la herramienta, "
+        "algunos; la tarea es la que más cuesta.",
         ("S01", "S02"),
     ),
     Claim(
@@ -234,14 +234,14 @@ CLAIMS = (
         "N clients and M services need N·M private translators or N+M with a common language, which pays "
         "from three of each; no message loses its meaning.",
         "N clientes y M servicios necesitan N·M traductores privados o N+M con una lengua común, que "
-        "compensa a partir de tres de cada; ningún mensaje pierde el sentido.",
+        "compensa a partir de tres y tres; ningún mensaje pierde su significado.",
         ("P138",),
     ),
     Claim(
         "a2a.killed-at-work",
         "When the server is killed in the middle of a task, no task waits for ever: after the restart it "
         "ends failed, with a reason.",
-        "Si matan al servidor en mitad de una tarea, ninguna tarea espera para siempre: tras el arranque "
+        "Si se mata el servidor en mitad de una tarea, ninguna espera para siempre: al arrancar de nuevo "
         "termina en failed, con un motivo.",
         ("S02", "B06"),
     ),
@@ -252,8 +252,8 @@ LIMITATIONS = (
         "model",
         "The agents are scripted: where a language model would decide, a table of records does. Nothing here "
         "is a fact about language models.",
-        "Los agentes son guiones: donde decidiría un modelo de lenguaje, decide una tabla de registros. "
-        "Nada de esto es un hecho sobre los modelos de lenguaje.",
+        "Los agentes siguen un guion: donde decidiría un modelo de lenguaje, decide una tabla de registros. "
+        "Nada de lo que se ve aquí es un hecho sobre los modelos de lenguaje.",
     ),
     Limitation(
         "a2a.one-machine",
@@ -261,14 +261,14 @@ LIMITATIONS = (
         "Both organisations live on one machine and one clock; real networks add delay, loss and partitions "
         "that no schedule announces.",
         "Las dos organizaciones viven en una sola máquina y con un solo reloj; las redes reales añaden "
-        "demora, pérdidas y particiones que ningún guion anuncia.",
+        "demoras, pérdidas y particiones que nadie programa de antemano.",
     ),
     Limitation(
         "a2a.pinned-keys",
         "scope",
         "Keys and tokens are handed over beforehand. Who issues, rotates and revokes them between "
         "organisations is not shown.",
-        "Las claves y los tokens se entregan de antemano. No se muestra quién los emite, los rota y los "
+        "Las claves y los tokens se entregan de antemano. No se muestra quién los emite, los renueva y los "
         "revoca entre organizaciones.",
     ),
     Limitation(
@@ -276,16 +276,16 @@ LIMITATIONS = (
         "method",
         "A signature shows where a card comes from, and a conformance run shows the behaviours it tried, "
         "once. Neither shows that the reports are right.",
-        "Una firma muestra de dónde viene la tarjeta, y una prueba de conformidad, los comportamientos que "
-        "probó, una vez. Ninguna muestra que los informes sean correctos.",
+        "Una firma muestra de dónde viene una tarjeta; una prueba de conformidad, los comportamientos que "
+        "probó, y una sola vez. Ni la una ni la otra muestran que los informes sean correctos.",
     ),
     Limitation(
         "a2a.opacity-is-literal",
         "method",
         "Opacity is tested by searching for planted texts. A secret that leaks in other words, or through "
         "timing or sizes, would not be found.",
-        "La opacidad se prueba buscando textos plantados. No se hallaría un secreto que se filtrara con "
-        "otras palabras, por los tiempos o por los tamaños.",
+        "La opacidad se prueba buscando textos plantados. Un secreto que se filtrara con otras palabras, o "
+        "por los tiempos o los tamaños, no se encontraría.",
     ),
     Limitation(
         "ways.one-job",
