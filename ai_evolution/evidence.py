@@ -298,7 +298,10 @@ def canonical(value: Any) -> bytes:
 
 
 def plain(value: Any, where: str) -> Any:
-    """``value`` as JSON values (tuples become lists). ``LabError`` naming ``where`` for anything else.
+    """``value`` as JSON values (tuples become lists, members are sorted by name).
+
+    Members are sorted because some come out of maps without an order (protobuf's are), and the file
+    is to have the same bytes everywhere. ``LabError`` naming ``where`` for what is no JSON value.
 
     Sets are refused, because they have no order; so is everything that JSON has no word for.
     """
@@ -306,7 +309,7 @@ def plain(value: Any, where: str) -> Any:
         bad = [key for key in value if not isinstance(key, str)]
         if bad:
             raise LabError(f"{where}: key {bad[0]!r} is not a string")
-        return {key: plain(item, f"{where}/{key}") for key, item in value.items()}
+        return {key: plain(item, f"{where}/{key}") for key, item in sorted(value.items())}
     if isinstance(value, list | tuple):
         return [plain(item, f"{where}/{index}") for index, item in enumerate(value)]
     if value is None or isinstance(value, str | bool | int | float):

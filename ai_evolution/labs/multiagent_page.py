@@ -199,7 +199,7 @@ def ways(report: Report, lang: str) -> str:
             learned(row["caller_learns"]),
             learned(row["callee_learns"]),
         )
-        for name, row in measured.items()
+        for name, row in ((name, measured[name]) for name in names)
     ]
     return _table(head, rows)
 
