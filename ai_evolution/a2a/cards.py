@@ -23,6 +23,7 @@ from urllib.parse import urlsplit
 from ai_evolution.a2a.signatures import (
     Card,
     Key,
+    claims_everything,
     explicit,
     generate_key,
     parse_card,
@@ -321,10 +322,11 @@ def lint_card(card: Mapping[str, Any]) -> list[str]:
     Covers the REQUIRED fields of A2A 1.0 section 4.4 (an empty list counts as missing: section
     5.7), interfaces that cannot be used or would carry credentials in the clear, security
     requirements that name an undeclared scheme, skills that cannot be told apart, output schemas
-    that do not work, and what a2a-sdk would leave unsigned, members it does not know among it.
+    that do not work, and what a2a-sdk would leave unsigned, members it does not know among it
+    (unless a signature says that it covers those too, as ours do).
     """
     try:
-        unsigned_by_sdk = uncovered(card)
+        unsigned_by_sdk = [] if claims_everything(card) else uncovered(card)
     except CardRefused as refusal:
         return [f": {refusal}"]
     return [
