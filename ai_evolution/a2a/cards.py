@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+from ai_evolution.a2a.schema import schema_fault
 from ai_evolution.a2a.signatures import (
     Card,
     Key,
@@ -275,16 +276,12 @@ def _whole(value: Any) -> Any:
 
 
 def _schema_problem(schema: Any) -> str | None:
-    from jsonschema import Draft202012Validator
-    from jsonschema.exceptions import SchemaError
-
     if not isinstance(schema, Mapping):
         return "is no JSON object"
+    if why := schema_fault(schema):
+        return "is nested too deeply" if why == "nested too deeply" else f"is no JSON Schema 2020-12: {why}"
     try:
-        Draft202012Validator.check_schema(schema)
         outside = next((ref for ref in _references(schema) if not ref.startswith("#")), None)
-    except SchemaError as error:
-        return f"is no JSON Schema 2020-12: {error.message[:120]}"
     except RecursionError:
         return "is nested too deeply"
     return f"refers outside itself ({outside[:80]!r})" if outside is not None else None

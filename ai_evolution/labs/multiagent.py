@@ -10,10 +10,8 @@ a process killed at work. Each numbered question yields one finding.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import dataclasses
 import json
-import sys
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
@@ -37,10 +35,11 @@ from ai_evolution.a2a.dialects import with_v0_3
 from ai_evolution.a2a.push import PushPolicy, PushReceiver, PushSender
 from ai_evolution.a2a.registry import Registry
 from ai_evolution.a2a.store import SqliteTaskStore
-from ai_evolution.errors import AiEvolutionError, LabError
+from ai_evolution.errors import AiEvolutionError
 from ai_evolution.evidence import Claim, Finding, Input, Limitation, Record, Result
 from ai_evolution.journal import Frame, canonical
 from ai_evolution.labs import hiring, integrations, three_ways
+from ai_evolution.labs.elsewhere import ORDERED, OWN_SECRET, Elsewhere, everybody
 from ai_evolution.labs.hiring import CHECKS, HIRING, KID, SKILL, TOKENS, Candidate, Office
 from ai_evolution.network import ASGIApp, Network
 from ai_evolution.world import World
@@ -65,7 +64,6 @@ ADMISSION = (
     "artifact.typed",
 )
 """What the registry wants to have seen before it lets an agent in (ids of ``a2a.behaviours``)."""
-OWN_SECRET = {"salary": "The ceiling for this position is 91000"}
 GRID = [(n, n) for n in range(1, 6)] + [(2, 5), (1, 8)]
 GRACE = 20.0
 """Seconds that anything here may take before it counts as not happening."""
@@ -382,15 +380,15 @@ async def run(
 ) -> AsyncIterator[Record]:
     """Set up both organisations and ask the questions, one finding each."""
     cast = peers or Cast()
-    people = hiring.candidates(world.fork("people"), 17)
-    office = Office.of(world.fork("office"), people)
+    people, office = everybody(world.seed)
     key = generate_key(world.fork("key").random)
     async with AsyncExitStack() as held:
         folder = Path(held.enter_context(tempfile.TemporaryDirectory()))
-        doomed = await held.enter_async_context(Doomed(folder / "tasks.sqlite", world.seed))
+        elsewhere = Elsewhere(folder / "tasks.sqlite", world.seed, transport, GRACE)
+        await held.enter_async_context(elsewhere)
         net = await held.enter_async_context(Network(transport=transport))  # type: ignore[arg-type]
         stage = Stage(world, net, cast, people, office, key, net.client("hiring"))
-        await open_checks(stage)
+        held.push_async_callback((await open_checks(stage)).aclose)
         stage.agent = await held.enter_async_context(stage.connect(CHECKS))
         yield Input("candidates", [dataclasses.asdict(person) for person in people[:candidates]])
         yield Input("webhooks_refused", list(FORBIDDEN_WEBHOOKS))
@@ -402,15 +400,15 @@ async def run(
             strangers(stage, people[13]),
             dialects(stage, people[14]),
             trust(stage, people[15], folder / "audit.jsonl"),
-            comparison(stage, people[16]),
-            crash(stage, doomed),
+            comparison(stage, people[ORDERED], elsewhere),
+            crash(stage, elsewhere),
         ):
             async for record in part:
                 yield record
 
 
-async def open_checks(stage: Stage) -> None:
-    """The checks organisation opens its agent to the network."""
+async def open_checks(stage: Stage) -> PushSender:
+    """The checks organisation opens its agent to the network. Returns what calls the webhooks."""
     card = with_v0_3(hiring.checks_card(), f"{CHECKS}/")
     sender = PushSender(stage.net.client("checks"), stage.cast.policy(), sleep=no_wait)
     app = serving.build_app(
@@ -422,6 +420,7 @@ async def open_checks(stage: Stage) -> None:
         new_id=stage.world.fork("checks").uuid,
     )
     await stage.net.host(CHECKS, stage.cast.front(app))
+    return sender
 
 
 # ------------------------------------------------------- whom may we talk to, before a word is said
@@ -719,16 +718,22 @@ async def admission(registry: Registry, url: str) -> str:
 # --------------------------------------------------------------- what independence costs and buys
 
 
-async def comparison(stage: Stage, person: Candidate) -> AsyncIterator[Record]:
+async def comparison(stage: Stage, person: Candidate, elsewhere: Elsewhere) -> AsyncIterator[Record]:
     # 20-22. The same check from a colleague, from a tool, from an agent: report, price, knowledge.
     async def delegated(person: Candidate) -> Any:
         async with stage.connect(CHECKS) as agent:
             return (await agent.delegate(person.request, answer=yes, deadline=GRACE)).artifact
 
+    async def ordered() -> three_ways.Way:
+        if stage.cast.tool_app is three_ways.tool_app:
+            return await elsewhere.way()
+        app = stage.cast.tool_app(office)
+        return await three_ways.by_tool(stage.net, office, app, person, OWN_SECRET)
+
     office = stage.office
     ways = {
         "handoff": three_ways.by_handoff(stage.cast.colleague(office), person, OWN_SECRET),
-        "tool": await three_ways.by_tool(stage.net, office, stage.cast.tool_app(office), person, OWN_SECRET),
+        "tool": await ordered(),
         "task": await three_ways.by_task(stage.net, office, delegated, person, OWN_SECRET),
     }
     yield Result("three_ways", {name: way.row() for name, way in ways.items()})
@@ -757,46 +762,7 @@ async def comparison(stage: Stage, person: Candidate) -> AsyncIterator[Record]:
 # ------------------------------------------------------------------------ killed in mid-sentence
 
 
-class Doomed:
-    """The checks agent in a process of its own, started early and killed while a task is at work."""
-
-    def __init__(self, store: Path, seed: int) -> None:
-        self.store, self._seed = store, seed
-        self._process: asyncio.subprocess.Process | None = None
-
-    async def __aenter__(self) -> Doomed:
-        self._process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            *("-m", "ai_evolution.labs.hiring", str(self.store), str(self._seed)),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-        )
-        return self
-
-    async def __aexit__(self, *_error: object) -> None:
-        await self.kill()
-
-    async def url(self) -> str:
-        """Where it listens on loopback, once it does."""
-        assert self._process is not None
-        assert self._process.stdout is not None
-        async with asyncio.timeout(GRACE):
-            port = await self._process.stdout.readline()
-        if not port.strip().isdigit():
-            raise LabError("the checks agent did not start in a process of its own")
-        return f"http://127.0.0.1:{int(port)}"
-
-    async def kill(self) -> None:
-        """Kill it as ``kill -9`` does, and reap it."""
-        if self._process is None:
-            return
-        with contextlib.suppress(ProcessLookupError):
-            self._process.kill()
-        await self._process.wait()
-
-
-async def crash(stage: Stage, doomed: Doomed) -> AsyncIterator[Record]:
+async def crash(stage: Stage, doomed: Elsewhere) -> AsyncIterator[Record]:
     # 24. The server is killed with a task at work and starts again on the same table of tasks.
     held = [{"data": {"candidate": "anybody", "consent_id": "C-1", "hold": True}}]
     send = {**stage.message(held), "configuration": {"returnImmediately": True}}
