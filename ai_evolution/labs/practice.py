@@ -100,7 +100,7 @@ def _asked(frame: Mapping[str, Any]) -> str:
     if not isinstance(sent, Mapping) or "method" not in sent:
         return str(frame["request"])
     parts = sent.get("params", {}).get("message", {}).get("parts", [])
-    kinds = " + ".join(next(iter(part), "") for part in parts)
+    kinds = " + ".join(kind for part in parts for kind in ("text", "data", "url", "raw") if kind in part)
     return f"{sent['method']} ({kinds})" if kinds else str(sent["method"])
 
 
