@@ -20,6 +20,6 @@ def test_a_public_name_can_be_imported_first(name: str) -> None:
 
 
 def test_a_cheap_room_costs_no_sdk() -> None:
-    program = "import sys, ai_evolution.a2a.states; print([m for m in sys.modules if m.split('.')[0] == 'a2a'])"
+    program = "import sys, ai_evolution.a2a.states; print([m for m in sys.modules if m.startswith('a2a')])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
     assert done.stdout.strip() == "[]", done.stderr
