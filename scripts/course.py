@@ -58,7 +58,7 @@ VENV = ROOT / ".venv"
 OLD = ROOT / ".venv.old"  # on its way out
 MADE, INSTALLING = VENV / ".course-made", VENV / ".course-installing"
 PIP_LOG = VENV / ".course-pip.log"
-SETS = ("core", "notebooks", "test")  # each holds the one before it
+SETS = ("core", "notebooks", "test", "bench")  # each holds the one before it
 WINDOWS = os.name == "nt"
 BIN = VENV / ("Scripts" if WINDOWS else "bin")
 PYTHON = BIN / ("python.exe" if WINDOWS else "python")
@@ -626,7 +626,7 @@ def bench(arguments: list[str]) -> int:
     unknown = [name for name in chosen if name not in there]
     if unknown or not there:
         raise Trouble("no bench", given=(unknown or ["*"])[0], known=", ".join(there) or say("none"))
-    ensure("test")  # a baseline may need more than the core
+    ensure("bench")  # a baseline may need more than the course
     codes = [start(PYTHON, there[name]) for name in chosen]
     return int(any(codes))
 
