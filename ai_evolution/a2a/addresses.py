@@ -24,7 +24,6 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from ai_evolution.a2a.cards import origin
 from ai_evolution.errors import PushRefused, UsageError
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -42,6 +41,26 @@ _METADATA = frozenset(
 """AWS, Google and others; Alibaba; Azure (a public address); Oracle; AWS over IPv6."""
 _UNICAST = ipaddress.IPv6Network("2000::/3")
 """The only IPv6 space that is handed out to the public (RFC 4291); NAT64 and old forms lie outside."""
+
+
+def origin(url: str) -> str | None:
+    """``scheme://host:port`` of an http or https URL, the port always written.
+
+    None for anything else, and for a URL that carries a user name: such a one shares its origin
+    with nobody.
+    """
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except (ValueError, TypeError, AttributeError):
+        return None
+    if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc:
+        return None
+    host = parts.hostname.rstrip(".")
+    if not host:
+        return None
+    host = f"[{host}]" if ":" in host else host
+    return f"{parts.scheme}://{host}:{port or (443 if parts.scheme == 'https' else 80)}"
 
 
 @dataclass(frozen=True)

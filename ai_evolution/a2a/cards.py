@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+from ai_evolution.a2a.addresses import origin
 from ai_evolution.a2a.schema import schema_fault
 from ai_evolution.a2a.signatures import (
     Card,
@@ -113,26 +114,6 @@ def _text(value: Any) -> str:
 
 def _skill(card: Mapping[str, Any], skill_id: str) -> Mapping[str, Any] | None:
     return next((s for s in _objects(card.get("skills")) if s.get("id") == skill_id), None)
-
-
-def origin(url: str) -> str | None:
-    """``scheme://host:port`` of an http or https URL, the port always written.
-
-    None for anything else, and for a URL that carries a user name: such a one shares its origin
-    with nobody.
-    """
-    try:
-        parts = urlsplit(url)
-        port = parts.port
-    except (ValueError, TypeError, AttributeError):
-        return None
-    if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc:
-        return None
-    host = parts.hostname.rstrip(".")
-    if not host:
-        return None
-    host = f"[{host}]" if ":" in host else host
-    return f"{parts.scheme}://{host}:{port or (443 if parts.scheme == 'https' else 80)}"
 
 
 # --- fitness ----------------------------------------------------------------------------------

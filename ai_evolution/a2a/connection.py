@@ -28,6 +28,7 @@ from a2a.utils.errors import A2A_ERROR_REASONS, JSON_RPC_ERROR_CODE_MAP
 from a2a.utils.errors import A2AError as SdkError
 from google.protobuf import json_format
 
+from ai_evolution.a2a.addresses import origin
 from ai_evolution.errors import AiEvolutionError, CallRefused
 
 INVALID_AGENT_RESPONSE = -32006
@@ -74,18 +75,15 @@ def plain(text: object, limit: int = 300) -> str:
 
 
 def origin_of(url: str | httpx.URL) -> str:
-    """``scheme://host:port`` in lower case with the port spelled out; ``""`` when ``url`` has none.
+    """``addresses.origin`` of a URL as httpx would call it (names in Punycode); ``""`` when it has none.
 
     Addresses with a user name in them have no origin that we would trust.
     """
     try:
-        parsed = httpx.URL(url)
+        text = str(httpx.URL(url))
     except (httpx.InvalidURL, TypeError, ValueError):
         return ""
-    port = parsed.port or {"http": 80, "https": 443}.get(parsed.scheme)
-    if port is None or not parsed.host or parsed.userinfo:
-        return ""
-    return f"{parsed.scheme}://{parsed.host.lower()}:{port}"
+    return origin(text) or ""
 
 
 class Guard(httpx.AsyncBaseTransport):

@@ -19,8 +19,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import os
-import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -45,6 +43,7 @@ from ai_evolution.errors import (
     TaskUnsettled,
     UsageError,
 )
+from ai_evolution.files import write_whole
 
 FORMAT = "ai-evolution/a2a-registry/1"
 
@@ -338,24 +337,10 @@ class Registry:
         text = json.dumps({"format": FORMAT, "entries": entries}, indent=1) + "\n"
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            _write_whole(self._path, text)
-        except OSError as error:
-            raise EnvironmentProblem(
-                f"registry {self._path}: cannot be written ({error.strerror})"
-            ) from error
-
-
-def _write_whole(path: Path, text: str) -> None:
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+            write_whole(self._path, text.encode("utf-8"))
+        except (OSError, DocumentError) as error:
+            why = getattr(error, "strerror", None) or str(error)
+            raise EnvironmentProblem(f"registry {self._path}: cannot be written ({why})") from error
 
 
 def _entry(raw: Mapping[str, Any]) -> Entry:
