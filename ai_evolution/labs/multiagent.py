@@ -65,7 +65,7 @@ ADMISSION = (
 )
 """What the registry wants to have seen before it lets an agent in (ids of ``a2a.behaviours``)."""
 GRID = [(n, n) for n in range(1, 6)] + [(2, 5), (1, 8)]
-GRACE = 20.0
+GRACE = 60.0
 """Seconds that anything here may take before it counts as not happening."""
 
 

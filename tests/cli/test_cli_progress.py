@@ -35,7 +35,10 @@ def test_nothing_run_yet_is_said_with_the_command_to_begin(cli: Callable, own_ho
     assert not own_home.exists()
 
 
-def test_runs_verifications_and_checks_are_shown(cli: Callable, coin: str) -> None:
+def test_runs_verifications_and_checks_are_shown(
+    cli: Callable, coin: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")  # wide enough that no cell of the table is broken
     diary = Progress()
     cli("run", coin, "--seed", 5)
     diary.record_verify(coin, "134-a2a", "sha256:0", True)

@@ -7,38 +7,22 @@ import json
 import os
 import subprocess
 import sys
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-from labs.bad_peers import BAD_PEERS
+from labs.runs import honest
 
-from ai_evolution.evidence import Report, pointer, read_document
-from ai_evolution.labs import LABS, run_lab, verify
+from ai_evolution.evidence import Report, read_document
+from ai_evolution.labs import LABS, run_lab
 from ai_evolution.labs.multiagent import CLAIMS, LIMITATIONS
 
 REPOSITORY = Path(__file__).parents[2]
 GOLDEN = REPOSITORY / "classes/134-a2a/evidence.seed-0.json"
 
 
-@cache
-def honest(seed: int = 0, transport: str = "memory", candidates: int = 3) -> Report:
-    return run_lab("multiagent", seed, transport=transport, candidates=candidates)
-
-
 def test_every_claim_holds_among_honest_peers() -> None:
     assert [item.id for item in honest().evidence if not item.holds] == []
-
-
-@pytest.mark.parametrize("claim", [claim.id for claim in CLAIMS])
-def test_a_peer_bad_enough_turns_one_finding_false_and_it_alone(claim: str) -> None:
-    report = run_lab("multiagent", 1, peers=BAD_PEERS[claim]())
-    assert [item.id for item in report.evidence if not item.holds] == [claim]
-
-
-def test_each_bad_peer_breaks_a_claim_that_exists() -> None:
-    assert list(BAD_PEERS) == [claim.id for claim in CLAIMS]
 
 
 def test_over_a_loopback_socket_the_evidence_is_the_same() -> None:
@@ -115,84 +99,6 @@ def test_claims_and_limitations_speak_both_languages() -> None:
 
 def test_the_scripted_model_is_named_among_the_limitations() -> None:
     assert any(limit.kind == "model" and "scripted" in limit.en for limit in LIMITATIONS)
-
-
-# ------------------------------------------------------------------------------------- verify
-
-
-def leaves(value: Any, path: tuple[object, ...] = ()) -> list[tuple[object, ...]]:
-    if isinstance(value, dict) and value:
-        return [leaf for key, item in value.items() for leaf in leaves(item, (*path, key))]
-    if isinstance(value, list) and value:
-        return [leaf for index, item in enumerate(value) for leaf in leaves(item, (*path, index))]
-    return [path]
-
-
-def changed(document: Any, path: tuple[object, ...]) -> Any:
-    copy = json.loads(json.dumps(document))
-    spot = copy
-    for step in path[:-1]:
-        spot = spot[step]
-    value = spot[path[-1]]
-    if isinstance(value, bool):
-        spot[path[-1]] = not value
-    elif isinstance(value, int):
-        spot[path[-1]] = value + 1
-    elif value is None:
-        spot[path[-1]] = 0
-    elif isinstance(value, str):
-        spot[path[-1]] = value[:-1] + ("x" if value[-1:] != "x" else "y")
-    else:
-        spot[path[-1]] = "something"
-    return copy
-
-
-def recomputed(name: str, seed: int, **parameters: int) -> Report:
-    assert name == "multiagent"
-    return honest(seed, "memory", parameters["candidates"])
-
-
-def test_verify_accepts_what_the_lab_wrote() -> None:
-    assert verify(honest(7)).holds
-    assert verify(json.loads(honest(7).to_bytes()), recompute=recomputed).holds
-
-
-def test_verify_catches_any_single_changed_value_and_names_it() -> None:
-    document = honest(7).document()
-    shape = {"/schema", "/kind", "/class", "/status"}  # named by the schema or by the catalogue of labs
-    refused = 0
-    paths = leaves(document)
-    for path in paths:
-        where = pointer(path)
-        if where == "/parameters/candidates":
-            continue  # tested below, since it needs a run of its own
-        try:
-            outcome = verify(changed(document, path), recompute=recomputed)
-        except Exception as error:
-            refused += 1
-            said = str(error)
-            assert where in said or where in shape, (where, said)
-        else:
-            assert outcome.pointer == where, (where, outcome)
-    assert len(paths) > 500
-    assert refused < 40
-
-
-def test_verify_names_the_parameter_and_the_seed_that_were_changed() -> None:
-    document = honest(7).document()
-    fewer = {**document, "parameters": {"candidates": 2}}
-    assert verify(fewer, recompute=recomputed).pointer == "/parameters/candidates"
-    other = verify({**document, "seed": 8}, recompute=recomputed)
-    assert (other.pointer, other.given, other.computed) == ("/seed", 8, 7)
-
-
-def test_verify_says_which_claims_do_not_hold_in_evidence_that_is_genuine() -> None:
-    false = run_lab("multiagent", 1, peers=BAD_PEERS["ways.cost"]())
-    outcome = verify(false, recompute=lambda *_args, **_kw: false)
-    assert outcome.same
-    assert not outcome.holds
-    assert "ways.cost" in outcome.says("en")
-    assert "ways.cost" in outcome.says("es")
 
 
 def test_the_golden_report_of_the_class_is_what_the_lab_says_today() -> None:

@@ -1,0 +1,19 @@
+"""Each claim of class 134 can turn out false: a bad peer breaks it, and it alone."""
+
+from __future__ import annotations
+
+import pytest
+from labs.bad_peers import BAD_PEERS
+
+from ai_evolution.labs import run_lab
+from ai_evolution.labs.multiagent import CLAIMS
+
+
+@pytest.mark.parametrize("claim", [claim.id for claim in CLAIMS])
+def test_a_peer_bad_enough_turns_one_finding_false_and_it_alone(claim: str) -> None:
+    report = run_lab("multiagent", 1, peers=BAD_PEERS[claim]())
+    assert [item.id for item in report.evidence if not item.holds] == [claim]
+
+
+def test_each_bad_peer_breaks_a_claim_that_exists() -> None:
+    assert list(BAD_PEERS) == [claim.id for claim in CLAIMS]
