@@ -412,6 +412,8 @@ def schema_problem(document: object) -> str | None:
 def read_document(path: Path | str) -> dict[str, Any]:
     """The JSON object in a file, read strictly. ``DocumentError`` in one line for anything else."""
     try:
+        if Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()):
+            raise DocumentError(f"{path}: no ordinary file; what comes through a pipe is read from -")
         with Path(path).open("rb") as file:
             raw = file.read(MAX_FILE + 1)
     except OSError as error:

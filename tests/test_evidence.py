@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
 from pathlib import Path
 from typing import Any
 
@@ -195,3 +196,10 @@ def test_the_digest_ignores_a_digest_that_is_already_there() -> None:
     document = report().document()
     assert digest_of(document) == document["digest"]
     assert json.loads(report().to_bytes()) == document
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_named_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(DocumentError, match="no ordinary file"):
+        Report.load(tmp_path / "pipe")

@@ -147,6 +147,7 @@ def lab(name: str, argv: Sequence[str] | None = None) -> int:
 def _guarded(words: Sequence[str], call: Callable[[Screen], int]) -> int:
     """``call`` with a screen in the right language, every way out turned into an exit code."""
     debug = "--debug" in words
+    _open_streams()
     screen = Screen()
     before = _listen(debug)
     try:
@@ -158,6 +159,13 @@ def _guarded(words: Sequence[str], call: Callable[[Screen], int]) -> int:
         return _failed(screen, error, debug)
     finally:
         _listen_no_more(before)
+
+
+def _open_streams() -> None:
+    """Give a process that was started with a closed standard stream an empty one in its place."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115
 
 
 def _failed(screen: Screen, error: BaseException, debug: bool) -> int:
@@ -178,6 +186,9 @@ def _failed(screen: Screen, error: BaseException, debug: bool) -> int:
         return error.exit_code
     if isinstance(error, ModuleNotFoundError):
         screen.note(NOT_INSTALLED, name=error.name)
+        return WRONG_CALL
+    if isinstance(error, OSError):
+        screen.note(str(error))
         return WRONG_CALL
     screen.note(UNEXPECTED, kind=type(error).__name__, said=error)
     return WRONG_CALL

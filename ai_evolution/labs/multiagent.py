@@ -171,14 +171,6 @@ CLAIMS = (
         ("S02", "B13"),
     ),
     Claim(
-        "a2a.opacity",
-        "The agent's instructions, the name of its tool and the text of its failure occur in no byte that "
-        "crossed the wire.",
-        "Ni las instrucciones del agente, ni el nombre de su herramienta, ni el texto de su fallo aparecen "
-        "en ningún byte que haya cruzado el cable.",
-        ("S02", "P136"),
-    ),
-    Claim(
         "a2a.dialect-0-3",
         "The exchange of the original class text, in dialect 0.3, leads to the same artifact.",
         "El intercambio del texto original de la clase, en el dialecto 0.3, conduce al mismo artefacto.",
@@ -242,6 +234,14 @@ CLAIMS = (
         "Si se mata el servidor en mitad de una tarea, ninguna espera para siempre: al arrancar de nuevo "
         "termina en failed, con un motivo.",
         ("S02", "B06"),
+    ),
+    Claim(
+        "a2a.opacity",
+        "The agent's instructions, the name of its tool and the text of its failure occur in no recorded "
+        "byte of any A2A exchange of this run.",
+        "Ni las instrucciones del agente, ni el nombre de su herramienta, ni el texto de su fallo aparecen "
+        "en ningún byte registrado de los intercambios A2A de esta ejecución.",
+        ("S02", "P136"),
     ),
 )
 LIMITATIONS = (
@@ -317,7 +317,7 @@ class Cast:
     store: Callable[[str], SqliteTaskStore] = SqliteTaskStore
     examine: Callable[..., Any] = behaviours.examine
     audit: Callable[..., AuditLog] = AuditLog
-    colleague: Callable[[Office], three_ways.Colleague] = three_ways.Colleague
+    colleague: Callable[[Office, Network], three_ways.Colleague] = three_ways.Colleague
     tool_app: Callable[[Office], ASGIApp] = three_ways.tool_app
     hub: Callable[[], integrations.Hub] = integrations.Hub
 
@@ -402,6 +402,7 @@ async def run(
             trust(stage, people[15], folder / "audit.jsonl"),
             comparison(stage, people[ORDERED], elsewhere),
             crash(stage, elsewhere),
+            opacity(stage),
         ):
             async for record in part:
                 yield record
@@ -604,16 +605,9 @@ async def strangers(stage: Stage, person: Candidate) -> AsyncIterator[Record]:
     yield Finding("a2a.task-owned", {**dict.fromkeys(tries, -32001), "ListTasks": 0}, seen)
     await stage.agent.cancel(task["id"])
 
-    # 15. The agent's instructions, the name of its tool and the text of its failure: did any cross?
-    crossed = stage.net.journal.raw()
-    found = {name: crossed.count(secret.encode()) for name, secret in stage.office.secrets.items()}
-    control = crossed.count(person.consent_id.encode()) > 0
-    expected = {**dict.fromkeys(stage.office.secrets, 0), "the search finds what did cross": True}
-    yield Finding("a2a.opacity", expected, {**found, "the search finds what did cross": control})
-
 
 async def dialects(stage: Stage, person: Candidate) -> AsyncIterator[Record]:
-    # 16. The exchange of the original class text, in 0.3: does it lead to the same artifact?
+    # 15. The exchange of the original class text, in 0.3: does it lead to the same artifact?
     old = {"role": "user", "kind": "message"}
     parts = [{"kind": "text", "text": person.request[0]["text"]}, {"kind": "data", **person.request[1]}]
     ask = {"message": {**old, "messageId": stage.world.uuid(), "parts": parts}}
@@ -630,7 +624,7 @@ async def dialects(stage: Stage, person: Candidate) -> AsyncIterator[Record]:
     expected: Any = [["input-required", "completed"], [person.truth]]
     yield Finding("a2a.dialect-0-3", expected, [states, artifacts])
 
-    # 17. A caller that names no version, at an agent that speaks 1.0 alone.
+    # 16. A caller that names no version, at an agent that speaks 1.0 alone.
     modern = "https://modern.example"
     app = serving.build_app(stage.signed(modern), hiring.Verifier(stage.office), tokens=TOKENS)
     await stage.net.host(modern, stage.cast.front(app))
@@ -643,7 +637,7 @@ async def dialects(stage: Stage, person: Candidate) -> AsyncIterator[Record]:
 
 
 async def trust(stage: Stage, person: Candidate, log: Path) -> AsyncIterator[Record]:
-    # 18. Who gets into the registry? An honest agent, a hollow one with a good signature, an impostor.
+    # 17. Who gets into the registry? An honest agent, a hollow one with a good signature, an impostor.
     hollow, impostor = "https://hollow.example", "https://impostor.example"
     app = serving.build_app(stage.signed(hollow), ChatOnly(stage.office), tokens=TOKENS)
     await stage.net.host(hollow, app)
@@ -675,7 +669,7 @@ async def trust(stage: Stage, person: Candidate, log: Path) -> AsyncIterator[Rec
         impostor: "CardRefused: altered",
     }
 
-    # 19. Three delegations: one ends well, one fails, one has no consent. What is on record?
+    # 18. Three delegations: one ends well, one fails, one has no consent. What is on record?
     stranger = dataclasses.replace(person, name="Nemo Nobody")
     for whom, consent in ((person, person.consent_id), (stranger, "C-0"), (person, "")):
         asked = registry.delegate(
@@ -719,7 +713,7 @@ async def admission(registry: Registry, url: str) -> str:
 
 
 async def comparison(stage: Stage, person: Candidate, elsewhere: Elsewhere) -> AsyncIterator[Record]:
-    # 20-22. The same check from a colleague, from a tool, from an agent: report, price, knowledge.
+    # 19-21. The same check from a colleague, from a tool, from an agent: report, price, knowledge.
     async def delegated(person: Candidate) -> Any:
         async with stage.connect(CHECKS) as agent:
             return (await agent.delegate(person.request, answer=yes, deadline=GRACE)).artifact
@@ -732,7 +726,9 @@ async def comparison(stage: Stage, person: Candidate, elsewhere: Elsewhere) -> A
 
     office = stage.office
     ways = {
-        "handoff": three_ways.by_handoff(stage.cast.colleague(office), person, OWN_SECRET),
+        "handoff": await three_ways.by_handoff(
+            stage.net, stage.cast.colleague(office, stage.net), person, OWN_SECRET
+        ),
         "tool": await ordered(),
         "task": await three_ways.by_task(stage.net, office, delegated, person, OWN_SECRET),
     }
@@ -749,7 +745,7 @@ async def comparison(stage: Stage, person: Candidate, elsewhere: Elsewhere) -> A
     }
     yield Finding("ways.knowledge", expected, learned)
 
-    # 23. Private translators or a common language (P138): how many, and from when does it pay?
+    # 22. Private translators or a common language (P138): how many, and from when does it pay?
     chance, hub = stage.world.fork("kqml").random, stage.cast.hub()
     table = [integrations.count(chance, n, m, hub) for n, m in GRID]
     yield Result("integrations", [row.row() for row in table])
@@ -763,7 +759,7 @@ async def comparison(stage: Stage, person: Candidate, elsewhere: Elsewhere) -> A
 
 
 async def crash(stage: Stage, doomed: Elsewhere) -> AsyncIterator[Record]:
-    # 24. The server is killed with a task at work and starts again on the same table of tasks.
+    # 23. The server is killed with a task at work and starts again on the same table of tasks.
     held = [{"data": {"candidate": "anybody", "consent_id": "C-1", "hold": True}}]
     send = {**stage.message(held), "configuration": {"returnImmediately": True}}
     async with httpx.AsyncClient(timeout=GRACE, trust_env=False) as http:
@@ -786,6 +782,16 @@ async def crash(stage: Stage, doomed: Elsewhere) -> AsyncIterator[Record]:
     observed = {"before": before, "after": status.get("state"), "reason given": "message" in status}
     expected = {"before": "TASK_STATE_WORKING", "after": "TASK_STATE_FAILED", "reason given": True}
     yield Finding("a2a.killed-at-work", expected, observed)
+
+
+async def opacity(stage: Stage) -> AsyncIterator[Record]:
+    # 24. The agent's instructions, the name of its tool, the text of its failure: did any cross by now?
+    frames = [frame for frame in stage.net.journal.frames if frame.listener != three_ways.TOOLS]
+    crossed = b"\n".join(frame.raw() for frame in frames)
+    found = {name: crossed.count(secret.encode()) for name, secret in stage.office.secrets.items()}
+    control = crossed.count(stage.people[0].consent_id.encode()) > 0
+    expected = {**dict.fromkeys(stage.office.secrets, 0), "the search finds what did cross": True}
+    yield Finding("a2a.opacity", expected, {**found, "the search finds what did cross": control})
 
 
 # ------------------------------------------------------------------------------------ small things

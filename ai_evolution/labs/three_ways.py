@@ -63,10 +63,12 @@ def learned(text: str, facts: Mapping[str, str]) -> tuple[str, ...]:
 class Colleague:
     """The checks desk as part of the same system: it works on the caller's own context."""
 
-    def __init__(self, office: Office) -> None:
-        self.office = office
+    def __init__(self, office: Office, net: Network) -> None:
+        self.office, self.net = office, net
 
-    def check(self, context: list[dict[str, str]], name: str, ask: Callable[[str], bool]) -> dict[str, Any]:
+    async def check(
+        self, context: list[dict[str, str]], name: str, ask: Callable[[str], bool]
+    ) -> dict[str, Any]:
         """Read the shared context, add to it, ask back through a plain function, return the report."""
         context.append({"role": "system", "content": self.office.prompt})
         reach = ask(QUESTION)
@@ -74,20 +76,26 @@ class Colleague:
         return self.office.look_up(name)
 
 
-def by_handoff(colleague: Colleague, person: Candidate, own: Mapping[str, str]) -> Way:
-    """Hand the conversation over inside one process: four utterances, nothing on a wire."""
+async def by_handoff(net: Network, colleague: Colleague, person: Candidate, own: Mapping[str, str]) -> Way:
+    """Hand the conversation over inside one process; messages are the utterances between the two.
+
+    What goes over the wire meanwhile is counted like everywhere else, and should be nothing.
+    """
     context = [{"role": "user", "content": note} for note in own.values()]
     told = json.dumps(context, ensure_ascii=False)
-    said: list[str] = ["hand-off"]
+    said = ["the hand-off"]
+    mark = net.journal.mark()
 
     def ask(question: str) -> bool:
         said.extend([question, "yes"])
         return True
 
-    report = colleague.check(context, person.name, ask)
-    said.append("report")
+    report = await colleague.check(context, person.name, ask)
+    said.append("the report")
+    count = traffic(net.journal.since(mark))
     seen = json.dumps(context, ensure_ascii=False)
-    return Way(report, 0, len(said), 0, learned(seen, colleague.office.secrets), learned(told, own))
+    learns, gives = learned(seen, colleague.office.secrets), learned(told, own)
+    return Way(report, count.round_trips, len(said) + count.messages, count.bytes, learns, gives)
 
 
 # --------------------------------------------------------------------------- a tool over MCP

@@ -319,16 +319,30 @@ class Forgiving(AuditLog):
 class SecondOpinion(three_ways.Colleague):
     """Finds one source more than there is."""
 
-    def check(self, context: list[dict[str, str]], name: str, ask: Callable[[str], bool]) -> dict[str, Any]:
-        report = super().check(context, name, ask)
+    async def check(
+        self, context: list[dict[str, str]], name: str, ask: Callable[[str], bool]
+    ) -> dict[str, Any]:
+        report = await super().check(context, name, ask)
         return {**report, "sources": report["sources"] + 1}
 
 
 class Discreet(three_ways.Colleague):
     """Does the job and writes nothing into the shared context."""
 
-    def check(self, context: list[dict[str, str]], name: str, ask: Callable[[str], bool]) -> dict[str, Any]:
-        return super().check([], name, ask)
+    async def check(
+        self, context: list[dict[str, str]], name: str, ask: Callable[[str], bool]
+    ) -> dict[str, Any]:
+        return await super().check([], name, ask)
+
+
+class PhonesHome(three_ways.Colleague):
+    """Sits in the same process and asks the other house all the same."""
+
+    async def check(
+        self, context: list[dict[str, str]], name: str, ask: Callable[[str], bool]
+    ) -> dict[str, Any]:
+        await self.net.client("colleague").get("https://checks.example/.well-known/agent-card.json")
+        return await super().check(context, name, ask)
 
 
 def talkative_tool(office: Office) -> ASGIApp:
@@ -357,7 +371,6 @@ BAD_PEERS: dict[str, Callable[[], Cast]] = {
     "a2a.push-guarded": lambda: Cast(policy=OpenToAll),
     "a2a.wrong-token": lambda: Cast(front=front(lets_anybody_in)),
     "a2a.task-owned": lambda: Cast(tokens={"token-of-hiring": "hiring", "token-of-mallory": "hiring"}),
-    "a2a.opacity": lambda: Cast(verifier=ExplainsItself),
     "a2a.dialect-0-3": lambda: Cast(front=front(garbles_the_old_dialect)),
     "a2a.version-named": lambda: Cast(front=front(guesses_the_version)),
     "a2a.registry": lambda: Cast(examine=approves_everybody),
@@ -367,4 +380,10 @@ BAD_PEERS: dict[str, Callable[[], Cast]] = {
     "ways.knowledge": lambda: Cast(colleague=Discreet),
     "kqml.translators": lambda: Cast(hub=MissesOneDialect),
     "a2a.killed-at-work": lambda: Cast(store=NeverSweeps),
+    "a2a.opacity": lambda: Cast(verifier=ExplainsItself),
 }
+
+MORE: list[tuple[str, Callable[[], Cast]]] = [
+    ("ways.cost", lambda: Cast(colleague=PhonesHome)),
+]
+"""Claims that can break in a second way."""

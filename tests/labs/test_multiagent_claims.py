@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
-from labs.bad_peers import BAD_PEERS
+from labs.bad_peers import BAD_PEERS, MORE
 
 from ai_evolution.labs import run_lab
 from ai_evolution.labs.multiagent import CLAIMS
@@ -17,3 +19,9 @@ def test_a_peer_bad_enough_turns_one_finding_false_and_it_alone(claim: str) -> N
 
 def test_each_bad_peer_breaks_a_claim_that_exists() -> None:
     assert list(BAD_PEERS) == [claim.id for claim in CLAIMS]
+
+
+@pytest.mark.parametrize(("claim", "cast"), MORE)
+def test_a_second_bad_peer_breaks_the_same_claim_and_it_alone(claim: str, cast: Any) -> None:
+    report = run_lab("multiagent", 1, peers=cast())
+    assert [item.id for item in report.evidence if not item.holds] == [claim]

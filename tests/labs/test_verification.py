@@ -8,7 +8,7 @@ from typing import Any
 from labs.bad_peers import BAD_PEERS
 from labs.runs import honest
 
-from ai_evolution.evidence import Report, pointer
+from ai_evolution.evidence import Report, digest_of, pointer
 from ai_evolution.labs import run_lab, verify
 
 
@@ -85,3 +85,11 @@ def test_verify_says_which_claims_do_not_hold_in_evidence_that_is_genuine() -> N
     assert not outcome.holds
     assert "ways.cost" in outcome.says("en")
     assert "ways.cost" in outcome.says("es")
+
+
+def test_an_edit_whose_digest_was_put_right_is_named_where_it_is() -> None:
+    document = honest(7).document()
+    document["inputs"]["more"] = 1
+    document["digest"] = digest_of(document)
+    outcome = verify(document, recompute=recomputed)
+    assert outcome.pointer == "/inputs/more"
