@@ -212,7 +212,7 @@ def seeds(arguments: argparse.Namespace, screen: Screen) -> int:
     students = [student for student in named if student]
     if not students:
         raise UsageError(screen.text(NO_STUDENTS))
-    table = csv.writer(screen.out, lineterminator="\n")
+    table = csv.writer(screen.out, lineterminator="\n", quoting=csv.QUOTE_ALL)
     table.writerow(("student", "seed"))
     table.writerows((cell(student), student_seed(key, student, slug)) for student in students)
     return 0

@@ -17,6 +17,7 @@ from typing import Any
 from ai_evolution.grading.submission import Words, words
 
 MAX_STATEMENTS = 50
+MAX_CITED = 30
 MAX_SAYS = 1_000
 ENOUGH = 3
 LIMITS_CITED = 2
@@ -71,8 +72,16 @@ def read_conclusion(content: bytes, evidence: Mapping[str, Any]) -> Conclusion:
                 'conclusion.json no tiene una lista "statements" con algo dentro',
             )
         )
+    if len(statements) > MAX_STATEMENTS:
+        count = len(statements)
+        return Conclusion(
+            problem=words(
+                f"conclusion.json has {count} statements; at most {MAX_STATEMENTS} are read",
+                f"conclusion.json tiene {count} afirmaciones; se leen {MAX_STATEMENTS} como mucho",
+            )
+        )
     lang = document.get("lang")
-    read = tuple(_statement(s, evidence) for s in statements[:MAX_STATEMENTS])
+    read = tuple(_statement(s, evidence) for s in statements)
     return Conclusion(read, lang if lang in ("en", "es") else None)
 
 
@@ -85,7 +94,8 @@ def _statement(given: Any, evidence: Mapping[str, Any]) -> Statement:
     findings = {item["id"]: item for item in evidence["evidence"]}
     known = {item["id"] for item in evidence["limitations"]}
     cited = [findings[c] for c in claims if c in findings]
-    problems = list(_citations(claims, limits, findings, known, given.get("holds", True)))
+    problems = list(_too_many(given))
+    problems += _citations(claims, limits, findings, known, given.get("holds", True))
     allowed = {n for f in cited for key in ("expected", "observed", "claim") for n in _numbers_of(f[key])}
     for text, readings in _numbers_in(says, [*claims, *limits]):
         if not readings & allowed:
@@ -98,15 +108,27 @@ def _statement(given: Any, evidence: Mapping[str, Any]) -> Statement:
     return Statement(says, tuple(problems), tuple(i for i in limits if i in known))
 
 
+def _too_many(given: Mapping[str, Any]) -> Iterator[Words]:
+    for key in ("claims", "limitations"):
+        cited = given.get(key)
+        if isinstance(cited, list) and len(cited) > MAX_CITED:
+            yield words(
+                f'"{key}" has {len(cited)} entries; at most {MAX_CITED} are read',
+                f'"{key}" tiene {len(cited)} entradas; se leen {MAX_CITED} como mucho',
+            )
+
+
 def _citations(
     claims: list[str], limits: list[str], findings: Mapping[str, Any], known: set[str], holds: Any
 ) -> Iterator[Words]:
     if not claims:
         yield words("it cites no claim", "no cita ninguna afirmación del laboratorio")
+    if not isinstance(holds, bool):
+        yield words('"holds" is neither true nor false', '"holds" no es ni true ni false')
     for each in claims:
         if each not in findings:
             yield words(f"there is no claim {each}", f"no existe la afirmación {each}")
-        elif findings[each]["holds"] is not holds:
+        elif isinstance(holds, bool) and findings[each]["holds"] is not holds:
             yield words(
                 f"{each} {'did not hold' if holds else 'did hold'} in the evidence",
                 f"{each} {'no se cumplió' if holds else 'sí se cumplió'} en la evidencia",
@@ -117,7 +139,7 @@ def _citations(
 
 
 def _ids(value: Any) -> list[str]:
-    return [str(v)[:80] for v in value[:30]] if isinstance(value, list) else []
+    return [str(v)[:80] for v in value[:MAX_CITED]] if isinstance(value, list) else []
 
 
 _NUMBER = re.compile(r"(?<![\w.,])-?\d[\d.,]*")

@@ -16,7 +16,8 @@ student's own seed is enough: a secret seed would test nothing more. The *inputs
 drawn from the course key, so that its answers can't be written down.
 
 It refuses to let one submission spoil another: whatever is wrong with a folder is a line in that
-student's feedback. The order of the folders changes nothing.
+student's feedback, and where the grading itself breaks over one, a person scores that one. The order
+of the folders changes nothing.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ from pathlib import Path
 from typing import Any
 
 from ai_evolution import __version__
-from ai_evolution.errors import DocumentError, UsageError
-from ai_evolution.evidence import Report
+from ai_evolution.errors import AiEvolutionError, DocumentError, UsageError
+from ai_evolution.evidence import Report, parse_document
 from ai_evolution.files import write_whole
 from ai_evolution.grading import rubric as rubrics
 from ai_evolution.grading import similarity
@@ -51,6 +52,7 @@ from ai_evolution.grading.submission import (
     Words,
     cell,
     file_name,
+    passed_over,
     read_submissions,
     row_key,
     shown,
@@ -96,6 +98,8 @@ class Gradebook:
     rubric: Rubric
     grades: tuple[Grade, ...]
     out: Path
+    passed_over: tuple[str, ...] = ()
+    """Folders that were not graded, because of a name that begins with ``.`` or ``__``."""
 
     @property
     def pending(self) -> int:
@@ -111,6 +115,7 @@ class Gradebook:
             "class": self.class_slug,
             "complete": self.complete,
             "pending": self.pending,
+            "passed_over": [shown(name) for name in self.passed_over],
             "students": [
                 {
                     "student": shown(g.student),
@@ -138,7 +143,15 @@ class Gradebook:
                 f" {self.out / 'pending.csv'} (de 0 a 4) y califica otra vez con ella.",
             )
         )
-        return "\n".join([*lines, "", left[lang]])
+        over = []
+        if self.passed_over:
+            names = ", ".join(shown(name) for name in self.passed_over)
+            note = words(
+                f"Not graded, because the name begins with . or __: {names}",
+                f"Sin calificar, porque el nombre empieza por . o __: {names}",
+            )
+            over = [note[lang]]
+        return "\n".join([*lines, "", *over, left[lang]])
 
 
 def _total(grade: Grade) -> str:
@@ -184,11 +197,14 @@ def grade(
     for submission in submissions:
         if progress is not None:
             progress(shown(submission.student))
-        grades.append(grader.grade(submission))
+        try:
+            grades.append(grader.grade(submission))
+        except Exception as error:
+            grades.append(grader.by_hand(submission, error))
     grades = _with_likeness(grades, submissions, exercise)
     times = {s.student: _handed_in(s, received) for s in submissions}
     grades = [_late(g, times[g.student], deadline, policy or LatePolicy()) for g in grades]
-    book = Gradebook(exercise.class_slug, rubric, tuple(grades), target)
+    book = Gradebook(exercise.class_slug, rubric, tuple(grades), target, passed_over(source))
     _write(book, grader.checks)
     return book
 
@@ -196,7 +212,11 @@ def grade(
 def _handed_in(submission: Submission, received: Mapping[str, datetime] | None) -> datetime:
     if received and submission.student in received:
         return received[submission.student]
-    return datetime.fromtimestamp(submission.modified, UTC)
+    try:
+        return datetime.fromtimestamp(submission.modified, UTC)
+    except (ValueError, OverflowError, OSError):  # a year that no calendar has
+        year = 9998 if submission.modified > 0 else 2
+        return datetime(year, 1, 1, tzinfo=UTC)
 
 
 def _late(given: Grade, submitted: datetime, deadline: datetime | None, policy: LatePolicy) -> Grade:
@@ -285,6 +305,19 @@ class _Grader:
         exchange = check["text"][lang] if check and not check["passed"] else ""
         return Grade(submission.student, tuple(marks), None, 1.0, lang, submission.notes, (), exchange)
 
+    def by_hand(self, submission: Submission, error: Exception) -> Grade:
+        """The last resort: grading this one broke, so a person gives every mark, and is told why."""
+        why = words(
+            f"could not be graded: {type(error).__name__}", f"no se pudo calificar: {type(error).__name__}"
+        )
+        marks = []
+        for criterion in self.rubric.criteria:
+            level = self.scores.get(row_key(submission.student, criterion.id))
+            points = None if level is None else criterion.points(level)
+            marks.append(Mark(criterion.id, level, points, (why,)))
+        lang = _language(submission.files.get(ANSWERS, b""))
+        return Grade(submission.student, tuple(marks), None, 1.0, lang, submission.notes, (why["en"],))
+
     # evidence
 
     def _evidence(self, submission: Submission) -> tuple[Believed, bool, Words]:
@@ -295,7 +328,7 @@ class _Grader:
         if EVIDENCE not in submission.files:
             return self._own(wanted), False, submission.problems[EVIDENCE]
         try:
-            document = json.loads(submission.files[EVIDENCE])
+            document = parse_document(submission.files[EVIDENCE], EVIDENCE)
             report = Report.from_document(document, EVIDENCE)
             if report.kind != self.lab:
                 wrong = words(f"it is of the lab {report.kind}", f"es del laboratorio {report.kind}")
@@ -304,11 +337,9 @@ class _Grader:
                 wrong = words(f"it is of seed {report.seed}", f"es de la semilla {report.seed}")
                 return self._own(wanted), False, _not(wrong, f"--seed {wanted}")
             verification = verify(document, recompute=self.recompute)
-        except (ValueError, RecursionError):
-            broken = words("evidence.json is not JSON", "evidence.json no es JSON")
-            return self._own(wanted), False, broken
-        except (DocumentError, UsageError) as error:
-            text = shown(str(error))[:300]
+        except (AiEvolutionError, ValueError, RecursionError) as error:
+            known = isinstance(error, AiEvolutionError)
+            text = shown(str(error) if known else type(error).__name__).removeprefix(f"{EVIDENCE}: ")[:300]
             return self._own(wanted), False, words(f"evidence.json: {text}", f"evidence.json: {text}")
         says = words(f"evidence.json: {verification.says('en')}", f"evidence.json: {verification.says('es')}")
         if verification.same:
@@ -454,10 +485,18 @@ def _read_scores(path: Path, submissions: Sequence[Submission], rubric: Rubric) 
     header = text.partition("\n")[0]
     delimiter = max(",;\t", key=header.count)
     rows = csv.DictReader(io.StringIO(text), delimiter=delimiter)
+    try:
+        return _scores_in(rows, path, submissions, rubric)
+    except csv.Error as error:
+        raise DocumentError(f"{path}:{rows.line_num + 1}: {error}; expected a filled pending.csv") from None
+
+
+def _scores_in(
+    rows: csv.DictReader[str], path: Path, submissions: Sequence[Submission], rubric: Rubric
+) -> dict[str, float]:
     if not {"key", "score"} <= set(rows.fieldnames or ()):
         raise DocumentError(f"{path} has no columns key and score; expected a filled pending.csv")
-    people = [c.id for c in rubric.criteria if c.person]
-    known = {row_key(s.student, c) for s in submissions for c in people}
+    known = {row_key(s.student, c.id) for s in submissions for c in rubric.criteria}
     found: dict[str, float] = {}
     for row in rows:
         where, key, score = (
@@ -487,9 +526,27 @@ def _level(score: str, where: str) -> float:
 def _read_checks(path: Path) -> dict[str, Any]:
     try:
         document = json.loads(path.read_bytes())
-    except (OSError, ValueError):
+    except FileNotFoundError:
         return {}
-    return document if isinstance(document, dict) else {}
+    except OSError as error:
+        raise DocumentError(f"{path} cannot be read: {error.strerror or error}") from None
+    except (ValueError, RecursionError):
+        document = None
+    if not isinstance(document, dict) or not all(_is_check(each) for each in document.values()):
+        raise DocumentError(f"{path} is not what grade wrote there; delete it to check every agent again")
+    return document
+
+
+def _is_check(each: Any) -> bool:
+    """Whether this is what ``_agent`` keeps, as far as grading reads it again."""
+    return (
+        isinstance(each, dict)
+        and isinstance(each.get("held"), int)
+        and isinstance(each.get("passed"), bool)
+        and isinstance(each.get("behaviours"), list)
+        and isinstance(each.get("text"), dict)
+        and "problem" in each
+    )
 
 
 def _write(book: Gradebook, checks: Mapping[str, Any]) -> None:
@@ -515,7 +572,7 @@ def _put(path: Path, text: str) -> None:
 
 def _csv(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\r\n")
+    writer = csv.writer(file, lineterminator="\r\n", quoting=csv.QUOTE_ALL)
     writer.writerow(head)
     writer.writerows([["" if v is None else cell(v) for v in row] for row in rows])
     return file.getvalue()
@@ -537,12 +594,11 @@ def _pending(book: Gradebook) -> list[list[object]]:
     rows: list[list[object]] = []
     for g in book.grades:
         for m, c in zip(g.marks, book.rubric.criteria, strict=True):
-            if m.level is None and c.person is not None:
-                read = f"{shown(g.student)}/{c.person.file}"
+            if m.level is None:
+                read = f"{shown(g.student)}/{c.person.file if c.person else ''}"
+                how = c.person.says(g.lang) if c.person else c.title.says(g.lang)
                 note = "; ".join(g.for_grader)
-                rows.append(
-                    [row_key(g.student, c.id), g.student, c.id, read, c.person.says(g.lang), note, ""]
-                )
+                rows.append([row_key(g.student, c.id), g.student, c.id, read, how, note, ""])
     return rows
 
 

@@ -40,7 +40,7 @@ def _tokens(source: bytes) -> Iterator[int]:
             plain = token.type == tokenize.NAME and not keyword.iskeyword(token.string)
             kept = "" if plain or token.type in (tokenize.STRING, tokenize.NUMBER) else token.string
             yield hash((token.type, _stable(kept)))
-    except (tokenize.TokenError, SyntaxError, ValueError, RecursionError):
+    except Exception:  # whatever a broken file does to the tokenizer; this is a hint only
         return
 
 

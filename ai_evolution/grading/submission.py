@@ -24,6 +24,7 @@ from ai_evolution.errors import DocumentError
 EVIDENCE, AGENT, ANSWERS, CONCLUSION = "evidence.json", "my_agent.py", "answers.md", "conclusion.json"
 LIMITS: Mapping[str, int] = {EVIDENCE: 4 << 20, AGENT: 1 << 20, ANSWERS: 1 << 20, CONCLUSION: 256 << 10}
 MAX_STUDENTS = 10_000
+HIDDEN = (".", "__")
 
 Words = Mapping[str, str]
 
@@ -48,20 +49,36 @@ class Submission:
 def read_submissions(folder: Path) -> list[Submission]:
     """Every submission of a folder, sorted by student, whatever the order on disk.
 
-    Hidden entries and loose files are passed over. Raises ``DocumentError`` when the folder itself
-    cannot be read, or holds no submission.
+    Loose files are passed over, and so are hidden folders (see ``passed_over``). Raises
+    ``DocumentError`` when the folder itself cannot be read, or holds no submission.
     """
-    try:
-        names = sorted(e.name for e in os.scandir(folder) if not e.name.startswith((".", "__")))
-    except OSError as error:
-        raise DocumentError(f"{folder} cannot be read: {error.strerror or error}") from None
-    students = [n for n in names if (folder / n).is_dir() or (folder / n).is_symlink()][: MAX_STUDENTS + 1]
+    students = [n for n in _folders(folder) if not n.startswith(HIDDEN)][: MAX_STUDENTS + 1]
     if not students:
         raise DocumentError(f"{folder} holds no submissions; expected one folder per student")
     if len(students) > MAX_STUDENTS:
         raise DocumentError(f"{folder} holds more than {MAX_STUDENTS} folders; grade it in parts")
     read = [_read_one(folder / name, name) for name in students]
     return [_with_namesakes(s, read) for s in read]
+
+
+def passed_over(folder: Path) -> tuple[str, ...]:
+    """The folders that ``read_submissions`` passes over because of their names, sorted."""
+    return tuple(name for name in _folders(folder) if name.startswith(HIDDEN))
+
+
+def _folders(folder: Path) -> list[str]:
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(e.name for e in entries if e.is_symlink() or _is_folder(e))
+    except OSError as error:
+        raise DocumentError(f"{folder} cannot be read: {error.strerror or error}") from None
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir(follow_symlinks=False)
+    except OSError:
+        return True  # what cannot even be looked at is told by name, not passed over
 
 
 def _with_namesakes(submission: Submission, everybody: list[Submission]) -> Submission:
@@ -80,7 +97,7 @@ def _folded(name: str) -> str:
 
 
 def _read_one(folder: Path, student: str) -> Submission:
-    if folder.is_symlink():
+    if _is_link(folder):
         link = words("the folder is a link and was not followed", "la carpeta es un enlace y no se siguió")
         return Submission(student, {}, dict.fromkeys(LIMITS, link))
     files: dict[str, bytes] = {}
@@ -96,9 +113,16 @@ def _read_one(folder: Path, student: str) -> Submission:
     return Submission(student, files, problems, (), latest)
 
 
+def _is_link(path: Path) -> bool:
+    try:
+        return path.is_symlink()
+    except OSError:  # its folder may not be looked into; opening it will say so
+        return False
+
+
 def _read_file(path: Path, limit: int) -> tuple[bytes | Words, float]:
     """The bytes of an ordinary file and its time, or a line that says why not."""
-    if path.is_symlink():
+    if _is_link(path):
         return words(
             f"{path.name} is a link and was not followed", f"{path.name} es un enlace y no se siguió"
         ), 0
@@ -136,9 +160,12 @@ def shown(name: str) -> str:
 
 
 def cell(value: object) -> str:
-    """A CSV cell that a spreadsheet shows and does not calculate (a leading ``'`` says: text)."""
-    text = shown(str(value))
-    return "'" + text if text[:1] in "=+-@'" and text else text
+    """A CSV cell that a spreadsheet shows and does not calculate (a leading ``'`` says: text).
+
+    The same holds after a semicolon, where a spreadsheet of another country may begin a cell. A tab
+    can't begin one, since ``shown`` makes it a ``?``.
+    """
+    return re.sub(r"(^|;)(\s*)(?=[=+\-@'])", r"\1'\2", shown(str(value)))
 
 
 def file_name(student: str) -> str:

@@ -23,7 +23,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_seeds_are_those_that_grading_expects(cli: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
-    wanted = f"student,seed\nAna Núñez,{student_seed(KEY, 'Ana Núñez', '134-a2a')}\n"
+    wanted = f'"student","seed"\n"Ana Núñez","{student_seed(KEY, "Ana Núñez", "134-a2a")}"\n'
     named = cli("seeds", "Ana Núñez", "--class", 134, "--key-file", "key")
     assert (named.code, named.out, named.err) == (0, wanted, "")
     monkeypatch.setattr(sys, "stdin", io.StringIO("\nAna Núñez\n"))

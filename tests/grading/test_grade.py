@@ -6,7 +6,9 @@ import csv
 import functools
 import json
 import os
+import re
 import shutil
+import tempfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -171,6 +173,8 @@ def test_scores_that_cannot_be_meant_are_refused_by_line(tmp_path: Path) -> None
         (f"key,score\n{key},good\n", "score 'good'"),
         ("key,score\nnobody,3\n", "'nobody' belongs to no submission"),
         (f"key,score\n{key},3\n{key},4\n", "stands twice"),
+        ("key,score\n" + "x" * 200_000 + ",1\n", r"scores\.csv:2: field larger than field limit"),
+        ("x" * 200_000 + "\n", r"scores\.csv:1: field larger than field limit"),
     ):
         filled.write_text(body, encoding="utf-8")
         with pytest.raises(DocumentError, match=message):
@@ -191,8 +195,8 @@ def edited(path: str, value: Any) -> dict[str, Any]:
 
 HOSTILE: dict[str, tuple[dict[str, Any], str]] = {
     "no evidence": ({"evidence__json": None}, "evidence.json is missing"),
-    "evidence is no JSON": ({"evidence__json": b"\xff\x00\x01"}, "evidence.json is not JSON"),
-    "evidence too deep": ({"evidence__json": b"[" * 100_000}, "evidence.json is not JSON"),
+    "evidence is no JSON": ({"evidence__json": b"\xff\x00\x01"}, "evidence.json: not UTF-8 at byte 0"),
+    "evidence too deep": ({"evidence__json": b"[" * 100_000}, "evidence.json: nested too deep"),
     "evidence is a list": ({"evidence__json": [1]}, "evidence.json: "),
     "evidence of a lab that is not there": ({"evidence__json": edited("kind", "poker")}, "poker"),
     "observation edited": (
@@ -218,6 +222,36 @@ HOSTILE: dict[str, tuple[dict[str, Any], str]] = {
 }  # fmt: skip
 
 
+def beside_the_inputs(member: str) -> bytes:
+    """The report of seed 0 with one member more among its inputs, as written."""
+    return json.dumps(evidence()).replace('"inputs": {', '"inputs": {' + member + ", ", 1).encode()
+
+
+HOSTILE |= {
+    f"evidence with {name}": ({"evidence__json": beside_the_inputs(member)}, "evidence.json: ")
+    for name, member in {
+        "NaN": '"x": NaN',
+        "an infinite number": '"x": 1e400',
+        "a number too large": '"x": 9007199254740993',
+        "half a character": '"x": "\\ud800"',
+        "half a character as key": '"\\ud800": 1',
+        "lists in lists": '"x": ' + "[" * 220 + "]" * 220,
+    }.items()
+} | {
+    "evidence with a key twice": (
+        {"evidence__json": json.dumps(evidence()).replace('"seed": 0', '"seed": 6, "seed": 0', 1).encode()},
+        "evidence.json: key 'seed' occurs twice",
+    ),
+    "evidence in UTF-16": (
+        {"evidence__json": json.dumps(evidence()).encode("utf-16")}, "evidence.json: not UTF-8 at byte 0",
+    ),
+    "evidence after a byte order mark": (
+        {"evidence__json": b"\xef\xbb\xbf" + json.dumps(evidence()).encode()},
+        "evidence.json: not JSON at line 1",
+    ),
+}  # fmt: skip
+
+
 def test_hostile_submissions_each_get_one_line_and_the_others_their_grades(tmp_path: Path) -> None:
     hand_in(tmp_path / "in", "aa good")
     hand_in(tmp_path / "in", "zz good")
@@ -235,6 +269,78 @@ def test_hostile_submissions_each_get_one_line_and_the_others_their_grades(tmp_p
     # the evidence was edited, the conclusion is still held against what the lab says
     assert levels(of(book, "observation edited"))["interpretation"] == 4
     assert levels(of(book, "no answers"))["understanding"] == 0
+
+
+def test_whatever_breaks_over_one_student_is_that_students_line_and_a_persons_work(tmp_path: Path) -> None:
+    def breaks(name: str, seed: int = 0, **parameters: Any) -> Any:
+        if seed == 5:
+            raise ZeroDivisionError("the lab broke")
+        return recompute(name, seed, **parameters)
+
+    files = {"my_agent__py": None, "answers__md": None, "conclusion__json": None}
+    for student, seed in (("ada", 0), ("bob", 5), ("cleo", 0)):
+        hand_in(tmp_path / "in", student, **{**files, "evidence__json": {**evidence(), "seed": seed}})
+    os.utime(tmp_path / "in" / "cleo" / "evidence.json", (1e14, 1e14))  # in the year 3 170 843
+    settings: dict[str, Any] = {"out": tmp_path / "out", "recompute": breaks}
+    settings |= {"deadline": datetime(2026, 12, 1, tzinfo=UTC)}
+    book = grade(tmp_path / "in", 134, **settings)
+    assert levels(of(book, "ada"))["reproducibility"] == levels(of(book, "cleo"))["reproducibility"] == 1
+    assert of(book, "cleo").late == 0.5
+    assert set(levels(of(book, "bob")).values()) == {None}
+    page = (tmp_path / "out" / "feedback" / "bob.md").read_text(encoding="utf-8")
+    assert "could not be graded: ZeroDivisionError" in page
+    waiting = rows(tmp_path / "out" / "pending.csv")
+    assert [(r["student"], r["note"]) for r in waiting] == [
+        ("bob", "could not be graded: ZeroDivisionError")
+    ] * len(book.rubric.criteria)
+    scores = tmp_path / "scores.csv"
+    scores.write_text("key,score\n" + "".join(f"{r['key']},4\n" for r in waiting), encoding="utf-8")
+    book = grade(tmp_path / "in", 134, scores=scores, **settings)
+    assert of(book, "bob").total == 100 * of(book, "bob").late
+
+
+@pytest.mark.skipif(not hasattr(os, "seteuid"), reason="modes as POSIX has them")
+def test_what_may_not_be_read_is_a_line_of_that_student() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        for student in ("ada", "bob", "cleo"):
+            (folder / student).mkdir()
+            (folder / student / "answers.md").write_text("the answers", encoding="utf-8")
+        (folder / "ada" / "answers.md").chmod(0)
+        (folder / "bob").chmod(0)
+        root = os.geteuid() == 0
+        try:
+            if root:
+                os.seteuid(65534)
+            read = {s.student: s for s in read_submissions(folder)}
+        finally:
+            if root:
+                os.seteuid(0)
+            (folder / "bob").chmod(0o700)
+    for student in ("ada", "bob"):
+        assert read[student].problems["answers.md"]["en"] == "answers.md cannot be read"
+    assert read["cleo"].files == {"answers.md": b"the answers"}
+
+
+def test_hidden_folders_are_not_graded_and_that_is_said(tmp_path: Path) -> None:
+    for student in ("ada", ".eve", "__x"):
+        hand_in(tmp_path / "in", student, my_agent__py=None, conclusion__json=None)
+    (tmp_path / "in" / ".DS_Store").write_bytes(b"")
+    book = graded(tmp_path)
+    assert [g.student for g in book.grades] == ["ada"]
+    assert "Not graded, because the name begins with . or __: .eve, __x" in book.text("en")
+    assert "Sin calificar, porque el nombre empieza por . o __: .eve, __x" in book.text("es")
+    assert book.as_dict()["passed_over"] == [".eve", "__x"]
+
+
+@pytest.mark.parametrize("content", ["[" * 100_000, "{", "[]", '{"x": 5}', '{"x": {"held": 22}}'])
+def test_checks_that_grade_did_not_write_are_refused_in_one_line(tmp_path: Path, content: str) -> None:
+    hand_in(tmp_path / "in", "ada", my_agent__py=None)
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "checks.json").write_text(content, encoding="utf-8")
+    with pytest.raises(DocumentError, match=r"checks\.json is not what grade wrote there; delete it"):
+        graded(tmp_path)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="links and pipes as POSIX has them")
@@ -296,6 +402,17 @@ def test_any_name_is_a_safe_file_name_and_a_safe_cell(name: str) -> None:
     assert cell(name)[:1] not in ("=", "+", "-", "@")
     assert "\n" not in cell(name)
     assert shown(name).encode("utf-8")
+
+
+def test_every_cell_is_quoted_and_calculates_nowhere(tmp_path: Path) -> None:
+    hand_in(tmp_path / "in", "a;=cmd()\t=x", my_agent__py=None)
+    graded(tmp_path)
+    for file in ("gradebook.csv", "pending.csv"):
+        for line in (tmp_path / "out" / file).read_text(encoding="utf-8").splitlines():
+            assert re.fullmatch(r'"[^"]*"(,"[^"]*")*', line)
+            assert not re.search(r"[;\t]\s*[=+@-]", line)
+    assert cell("a; -1") == "a;' -1"
+    assert cell("  =1") == "'  =1"
 
 
 @given(st.lists(st.text(min_size=1), unique=True, max_size=8))
@@ -389,12 +506,25 @@ def conclude(*statements: dict[str, Any]) -> Any:
         ({"says": "It leaked.", "claims": ["a2a.opacity"], "holds": False}, "a2a.opacity did hold"),
         ({"claims": ["a2a.opacity"]}, 'without a text "says"'),
         ("words", 'without a text "says"'),
+        ({"says": "It held.", "claims": ["a2a.opacity"], "holds": 1}, '"holds" is neither true nor false'),
+        ({"says": "It held.", "claims": ["a2a.opacity"] * 30 + ["nope"]}, '"claims" has 31 entries'),
+        (
+            {"says": "It held.", "claims": ["a2a.opacity"], "limitations": ["a2a.one-machine"] * 31},
+            '"limitations" has 31 entries; at most 30 are read',
+        ),
     ],
 )
 def test_a_statement_says_no_more_than_what_it_cites(statement: Any, fault: str) -> None:
     (read,) = conclude(statement).statements
     assert not read.stands
     assert fault in read.problems[0]["en"]
+
+
+def test_more_statements_than_are_read_are_refused_and_not_cut_off() -> None:
+    read = conclude(*GOOD["statements"] * 17)
+    assert read.level == 0
+    assert read.problem["en"] == "conclusion.json has 51 statements; at most 50 are read"
+    assert conclude(*[*GOOD["statements"] * 17][:50]).problem is None
 
 
 def test_a_statement_about_what_did_not_hold_must_say_so() -> None:
