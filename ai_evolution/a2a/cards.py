@@ -21,7 +21,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ai_evolution.a2a.addresses import origin
-from ai_evolution.a2a.schema import schema_fault
+from ai_evolution.a2a.schema import foreign_fault, schema_fault
 from ai_evolution.a2a.signatures import (
     Card,
     Key,
@@ -213,7 +213,9 @@ def declare_output_schema(card: Mapping[str, Any], skill_id: str, schema: Mappin
     """A copy of `card` that says what the data part of a skill's artifact will look like.
 
     Sign afterwards. Raises UsageError when there is no such skill, or when `schema` is no JSON
-    Schema (2020-12) or refers outside itself.
+    Schema (2020-12), refers outside itself, or is one that `output_schema` would refuse: over
+    64 KiB or 64 levels, recursive, with references that come to more than 10,000 schemas, or with
+    ``pattern`` or another keyword of ``schema.NOT_FROM_A_CARD``.
     """
     if _skill(card, skill_id) is None:
         known = ", ".join(_text(s.get("id")) for s in _objects(card.get("skills"))) or "none"
@@ -234,8 +236,10 @@ def output_schema(card: Mapping[str, Any], skill_id: str) -> dict[str, Any] | No
     """The JSON Schema that a skill declares for its data part, None when it declares none.
 
     Whole numbers come back as integers, though protobuf carries them as floats. Raises CardRefused
-    (``malformed``) for something that is no JSON Schema, or that refers outside itself: a validator
-    might fetch what a stranger named.
+    (``malformed``) for something that is no JSON Schema, for one that refers outside itself (a
+    validator might fetch what a stranger named), and for one that could keep a validator busy past
+    every deadline (``schema.foreign_fault`` says which). Validate with ``bounded``: what is left can
+    still be dear.
     """
     for extension in _objects(_object(card.get("capabilities")).get("extensions")):
         if extension.get("uri") != OUTPUT_SCHEMA:
@@ -259,13 +263,16 @@ def _whole(value: Any) -> Any:
 def _schema_problem(schema: Any) -> str | None:
     if not isinstance(schema, Mapping):
         return "is no JSON object"
-    if why := schema_fault(schema):
-        return "is nested too deeply" if why == "nested too deeply" else f"is no JSON Schema 2020-12: {why}"
     try:
         outside = next((ref for ref in _references(schema) if not ref.startswith("#")), None)
     except RecursionError:
         return "is nested too deeply"
-    return f"refers outside itself ({outside[:80]!r})" if outside is not None else None
+    if outside is not None:
+        return f"refers outside itself ({outside[:80]!r})"
+    if why := foreign_fault(schema):  # before the meta-schema, which compiles every pattern
+        return why
+    why = schema_fault(schema)
+    return f"is no JSON Schema 2020-12: {why}" if why else None
 
 
 def _references(value: Any) -> Iterator[str]:

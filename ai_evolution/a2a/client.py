@@ -26,6 +26,7 @@ from a2a.client import Client, ClientConfig, ClientFactory
 from a2a.types import AgentCard
 from google.protobuf import json_format
 
+from ai_evolution.a2a.bounded import Steps
 from ai_evolution.a2a.connection import Guard, Limits, origin_of, plain
 from ai_evolution.a2a.conversation import COMPLETED, Conversation, state_of
 from ai_evolution.a2a.deliverable import Schema, chosen, content, wire
@@ -197,7 +198,8 @@ class Agent:
         """Send ``parts``, follow the task until it rests for good, and return its validated artifact.
 
         ``schema`` (JSON Schema 2020-12) holds for every data part of the artifact; without it, the one
-        that the card declares for ``skill`` (default: the skill of ``needs``) does, if any.
+        that the card declares for ``skill`` (default: the skill of ``needs``) does, if any. That one is a
+        stranger's: ``cards.output_schema`` says what it may hold, and checking may take 200,000 steps.
         ``answer(question, task)`` gives the parts that reply to INPUT_REQUIRED, in the same task and
         context; None cancels, and so does having no ``answer``. ``task_id`` continues a task,
         ``context_id`` a context. ``artifact`` names the one wanted when there are several. ``push`` is a
@@ -218,7 +220,7 @@ class Agent:
         request = self._follower.compose(parts, talk, message_id, push)
         request.message.context_id = context_id or ""
         await self._follower.settle(talk, request, answer, resend, deadline)
-        return delivery_of(talk, expected, artifact)
+        return delivery_of(talk, *expected, artifact)
 
     async def settle(
         self,
@@ -235,7 +237,7 @@ class Agent:
         expected = self._schema(skill, schema)
         talk = self._conversation(task_id, None, seen)
         await self._follower.settle(talk, None, answer, False, deadline)
-        return delivery_of(talk, expected, artifact)
+        return delivery_of(talk, *expected, artifact)
 
     def _conversation(
         self, task_id: str | None, context_id: str | None, seen: Callable[[str, str], None] | None
@@ -246,18 +248,19 @@ class Agent:
 
     # Before the first message.
 
-    def _schema(self, skill: str | None, schema: Schema | None) -> Schema | None:
+    def _schema(self, skill: str | None, schema: Schema | None) -> tuple[Schema | None, Steps | None]:
+        """The schema that holds, and what checking it may cost: nothing bounds the caller's own."""
         if schema is not None:
             fault = schema_fault(schema)
             if fault:
                 raise UsageError(f"schema is no JSON Schema 2020-12 ({fault})")
-            return schema
+            return schema, None
         skill = skill or (self._needs.skill if self._needs is not None else None)
         if not skill:
-            return None
+            return None, None
         from ai_evolution.a2a.cards import output_schema
 
-        return output_schema(self.card, skill)
+        return output_schema(self.card, skill), Steps()
 
     @asynccontextmanager
     async def _within(self, deadline: float, doing: str, task_id: str) -> AsyncIterator[None]:
@@ -272,7 +275,7 @@ class Agent:
             raise TaskUnsettled(message, "", task_id) from None
 
 
-def delivery_of(talk: Conversation, schema: Schema | None, name: str | None) -> Delivery:
+def delivery_of(talk: Conversation, schema: Schema | None, steps: Steps | None, name: str | None) -> Delivery:
     """The outcome of a settled conversation; raises ``TaskNotCompleted`` and ``DeliverableInvalid``."""
     if talk.state != COMPLETED:
         raise not_completed(talk, "did not complete")
@@ -282,7 +285,7 @@ def delivery_of(talk: Conversation, schema: Schema | None, name: str | None) -> 
         talk.task_id,
         talk.context_id,
         tuple(talk.states),
-        content(picked, schema),
+        content(picked, schema, steps if schema is not None else None),
         picked.name or picked.artifact_id,
         tuple(talk.questions),
         talk.reattached,

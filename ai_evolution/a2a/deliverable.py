@@ -25,6 +25,7 @@ from jsonschema.exceptions import ValidationError, best_match
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 
+from ai_evolution.a2a.bounded import Steps, bounded, weight
 from ai_evolution.a2a.connection import garbled, plain
 from ai_evolution.errors import DeliverableInvalid
 
@@ -151,11 +152,12 @@ def _data(artifact: Artifact) -> list[Part]:
     return [part for part in artifact.parts if part.WhichOneof("content") == "data"]
 
 
-def content(artifact: Artifact, schema: Schema | None) -> Any:
+def content(artifact: Artifact, schema: Schema | None, steps: Steps | None = None) -> Any:
     """What the artifact holds.
 
     One data part: its value. Several: the list of their values, each one validated. No data
     part and no ``schema``: the text of its text parts, or, when it holds files, its parts as JSON.
+    ``steps`` bounds the work, for a schema that a stranger wrote.
     Raises ``DeliverableInvalid`` with a pointer (RFC 6901) into the returned value.
     """
     data = _data(artifact)
@@ -166,9 +168,11 @@ def content(artifact: Artifact, schema: Schema | None) -> Any:
     read = []
     for index, value in enumerate(values):
         prefix = "" if single else f"/{index}"
-        exact = whole(value, schema, prefix)
+        if steps is not None:
+            steps.spend(weight(value))
+        exact = whole(value, schema, prefix, steps=steps)
         if schema is not None:
-            validate(exact, schema, prefix)
+            validate(exact, schema, prefix, steps)
         read.append(exact)
     return read[0] if single else read
 
@@ -185,13 +189,17 @@ def _without_data(artifact: Artifact, schema: Schema | None) -> Any:
     return [wire(part) for part in artifact.parts]
 
 
-def validate(value: Any, schema: Schema, prefix: str = "") -> None:
+def validate(value: Any, schema: Schema, prefix: str = "", steps: Steps | None = None) -> None:
     """Hold ``value`` against ``schema`` (2020-12, formats checked). No reference is ever fetched.
 
+    With ``steps`` the work is counted, and only the formats of ``bounded.FORMATS`` are checked.
     Raises ``DeliverableInvalid`` with the pointer of the most telling fault.
     """
     checker = Draft202012Validator.FORMAT_CHECKER
-    validator = Draft202012Validator(schema, registry=Registry(), format_checker=checker)
+    if steps is not None:
+        validator = bounded(schema, steps)
+    else:
+        validator = Draft202012Validator(schema, registry=Registry(), format_checker=checker)
     try:
         fault: ValidationError | None = best_match(validator.iter_errors(value))
     except Unresolvable as error:
@@ -209,23 +217,27 @@ def _pointer(path: Iterable[str | int]) -> str:
     return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in path)
 
 
-def whole(value: Any, schema: Any = None, pointer: str = "", *, exact: bool = True) -> Any:
+def whole(
+    value: Any, schema: Any = None, pointer: str = "", *, exact: bool = True, steps: Steps | None = None
+) -> Any:
     """``value`` with its integers back (the rule is in the module's head).
 
     With ``exact=False`` what the rule would refuse is left as the float it is.
     """
-    return _whole(value, _branches([schema], schema), schema, pointer, exact)
+    return _whole(value, _branches([schema], schema, steps), schema, pointer, exact, steps)
 
 
-def _whole(value: Any, here: list[Mapping[str, Any]], root: Any, pointer: str, exact: bool) -> Any:
+def _whole(
+    value: Any, here: list[Mapping[str, Any]], root: Any, pointer: str, exact: bool, steps: Steps | None
+) -> Any:
     if isinstance(value, dict):
         return {
-            key: _whole(each, _below(here, key, root), root, pointer + _pointer([key]), exact)
+            key: _whole(each, _below(here, key, root, steps), root, pointer + _pointer([key]), exact, steps)
             for key, each in sorted(value.items())
         }
     if isinstance(value, list):
         return [
-            _whole(each, _below(here, index, root), root, f"{pointer}/{index}", exact)
+            _whole(each, _below(here, index, root, steps), root, f"{pointer}/{index}", exact, steps)
             for index, each in enumerate(value)
         ]
     return _number(value, here, pointer, exact) if isinstance(value, float) else value
@@ -268,7 +280,9 @@ def _insists_on_number(here: list[Mapping[str, Any]]) -> bool:
     return "number" in said and "integer" not in said
 
 
-def _below(here: list[Mapping[str, Any]], step: str | int, root: Any) -> list[Mapping[str, Any]]:
+def _below(
+    here: list[Mapping[str, Any]], step: str | int, root: Any, steps: Steps | None
+) -> list[Mapping[str, Any]]:
     found: list[Any] = []
     for schema in here:
         if isinstance(step, str):
@@ -277,24 +291,26 @@ def _below(here: list[Mapping[str, Any]], step: str | int, root: Any) -> list[Ma
         else:
             first = schema.get("prefixItems", [])
             found.append(first[step] if step < len(first) else schema.get("items"))
-    return _branches(found, root)
+    return _branches(found, root, steps)
 
 
-def _branches(schemas: list[Any], root: Any) -> list[Mapping[str, Any]]:
+def _branches(schemas: list[Any], root: Any, steps: Steps | None) -> list[Mapping[str, Any]]:
     """Every schema that has a say at one place: itself, its combinations and its local references."""
-    found: list[Mapping[str, Any]] = []
+    found: dict[int, Mapping[str, Any]] = {}
     waiting = [schema for schema in schemas if isinstance(schema, Mapping)]
     while waiting:
         schema = waiting.pop()
-        if any(schema is known for known in found):
+        if steps is not None:
+            steps.spend(1)
+        if id(schema) in found:
             continue
-        found.append(schema)
+        found[id(schema)] = schema
         for word in ("allOf", "anyOf", "oneOf"):
             waiting.extend(each for each in schema.get(word, ()) if isinstance(each, Mapping))
         target = _local(schema.get("$ref"), root)
         if isinstance(target, Mapping):
             waiting.append(target)
-    return found
+    return list(found.values())
 
 
 def _local(reference: Any, root: Any) -> Any:

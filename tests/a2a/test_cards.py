@@ -733,6 +733,59 @@ def test_a_schema_that_does_not_work_or_points_outside_is_refused_on_both_sides(
     assert any("output schema" in line for line in lint_card(hostile))
 
 
+def _doubling(levels: int) -> dict[str, Any]:
+    steps = {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(levels)}
+    return {"$defs": {**steps, f"d{levels}": {"type": "object"}}, "$ref": "#/$defs/d0"}
+
+
+def _nested(levels: int) -> dict[str, Any]:
+    return {"not": _nested(levels - 1)} if levels else {}
+
+
+@pytest.mark.parametrize(
+    ("schema", "says"),
+    [
+        ({"properties": {"x": {"pattern": "^(a+)+$"}}}, "pattern"),
+        ({"$defs": {"x": {"anyOf": [{"pattern": "^(a+)+$"}]}}}, "pattern"),
+        ({"patternProperties": {"^(a+)+$": {}}}, "patternProperties"),
+        ({"items": {"format": "regex"}}, "regex"),
+        ({"unevaluatedProperties": False}, "unevaluatedProperties"),
+        ({"$ref": "#/examples/0", "examples": [{"pattern": "^(a+)+$"}]}, "where no schema is"),
+        ({"$ref": "#/$defs/none"}, "where no schema is"),
+        ({"items": {"$schema": "http://json-schema.org/draft-07/schema#"}}, r"\$schema below the top"),
+        ({"$defs": {"a": {"$anchor": "a"}}}, r"\$anchor"),
+        ({"properties": {"next": {"$ref": "#"}}}, "refers to itself"),
+        ({"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}, "$ref": "#/$defs/a"}, "itself"),
+        (_doubling(20), "10000 schemas"),
+        (_nested(65), "nested too deeply"),
+        ({"description": "x" * 65_536}, "65536 characters"),
+        ({f"x{n}": 1 for n in range(101)}, "100 keywords"),
+    ],
+)
+def test_a_schema_that_could_keep_a_caller_busy_is_refused_on_both_sides(schema: Any, says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        declare_output_schema(CARD, "check", schema)
+    hostile = {**CARD, "capabilities": {"extensions": [{"uri": OUTPUT_SCHEMA, "params": {"check": schema}}]}}
+    with pytest.raises(CardRefused, match=says) as caught:
+        output_schema(hostile, "check")
+    assert caught.value.reason == "malformed"
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"properties": {"pattern": {"type": "string"}, "$anchor": {"$ref": "#/$defs/pattern"}}}
+        | {"$defs": {"pattern": {"enum": [{"pattern": "^(a+)+$"}]}}},
+        {"$id": "https://checks.example/report", "$schema": "https://json-schema.org/draft/2020-12/schema"},
+        {"properties": {"a": {"$ref": "#/$defs/t"}, "b": {"$ref": "#/$defs/t"}}, "$defs": {"t": True}},
+        _doubling(8),
+        _nested(60),
+    ],
+)
+def test_a_schema_that_only_looks_dangerous_is_declared_and_read(schema: dict[str, Any]) -> None:
+    assert output_schema(declare_output_schema(CARD, "check", schema), "check") == schema
+
+
 def test_a_schema_for_a_skill_that_does_not_exist_is_refused() -> None:
     with pytest.raises(UsageError, match="check, summary"):
         declare_output_schema(CARD, "cook", SCHEMA)

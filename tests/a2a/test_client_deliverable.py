@@ -11,6 +11,7 @@ from google.protobuf.json_format import MessageToDict, ParseDict
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ai_evolution.a2a.bounded import STEPS, Steps
 from ai_evolution.a2a.deliverable import (
     LARGEST,
     Assembly,
@@ -217,3 +218,48 @@ def test_where_a_text_was_cut_is_no_contradiction_but_another_text_is() -> None:
     assert assembly.contradicts(stored([{"text": "all clear"}])) is None
     assert assembly.contradicts(stored([{"text": "all dark"}])) == "/artifacts/0/parts"
     assert assembly.contradicts(stored([{"text": "all clear"}], id="b")) == "/artifacts"
+
+
+# A schema that a stranger wrote.
+
+ROW = {"type": "object", "properties": {"n": {"type": "integer"}, "s": {"type": "string"}}, "required": ["n"]}
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        ({"items": {"allOf": [{}] * 5_000}}, [0] * 20_000),
+        ({"items": {"anyOf": [True, {"allOf": [{}] * 5_000}]}}, [0] * 20_000),
+        ({"allOf": [{"type": "string"}] * 3_000}, ["x" * 1_000] * 1_000),
+        ({"items": {"enum": [[n, n] for n in range(5_000)]}}, [[0, 1]] * 20_000),
+        ({"uniqueItems": True}, [{"n": n} for n in range(10_000)]),
+        ({"items": {"required": [f"n{n}" for n in range(5_000)]}}, [{}] * 20_000),
+        ({}, [0] * STEPS),
+        ({}, ["x" * STEPS] * 101),
+    ],
+    ids=["allOf", "unseen allOf", "long errors", "enum", "uniqueItems", "required", "wide", "long"],
+)
+def test_checking_by_a_strangers_schema_ends(schema: Any, value: Any) -> None:
+    with pytest.raises(DeliverableInvalid, match="steps of checking"):
+        content(made({"data": value}), schema, Steps())
+
+
+def test_a_long_honest_table_is_within_the_steps_and_its_fault_is_named() -> None:
+    rows = [{"n": n, "s": f"row {n}"} for n in range(5_000)]
+    schema = {"type": "array", "items": ROW}
+    assert content(made({"data": rows}), schema, Steps()) == rows
+    with pytest.raises(DeliverableInvalid, match="integer") as caught:
+        content(made({"data": [*rows, {"n": "none"}]}), schema, Steps())
+    assert caught.value.pointer == "/5000/n"
+
+
+def test_a_strangers_schema_checks_the_formats_that_one_look_decides() -> None:
+    assert content(made({"data": "http://[" * 9}), {"format": "uri"}, Steps()) == "http://[" * 9
+    with pytest.raises(DeliverableInvalid, match="date"):
+        content(made({"data": "not a date"}), {"format": "date"}, Steps())
+
+
+def test_what_the_caller_asks_for_is_not_counted() -> None:
+    assert content(made({"data": ["ab"] * 9}), {"items": {"pattern": "^a+b$"}}) == ["ab"] * 9
+    with pytest.raises(DeliverableInvalid, match="steps of checking"):
+        content(made({"data": ["ab"] * 9}), {"items": {"minLength": 1}}, Steps(8))
