@@ -1,9 +1,9 @@
 """What of an error is said aloud: the protocol's words and the place in the request, nothing of the
 interpreter.
 
-The SDK answers a message that it cannot read with the text of the exception it met. Where that text speaks of
-the request (``Failed to parse parts field: ...``) it helps the caller and stays; where it speaks of Python,
-it goes.
+The SDK answers a message that it cannot read with the text of the exception it met. The place in the request
+that this text names (``Failed to parse metadata field: ...``) helps the caller and is said in words of our
+own; the rest speaks of Python and protobuf, and goes.
 """
 
 from __future__ import annotations
@@ -16,13 +16,17 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 UNREADABLE = "The request does not have the form that the protocol asks for"
-_PYTHON = re.compile(r"object|Error|argument|NoneType|Traceback|pydantic|unhashable|codec|\.py\b")
+_FIELD = re.compile(r"Failed to parse (\w+) field: ", re.ASCII)
 _INTERNAL = -32603
 
 
 def spoken(text: str) -> str:
-    """Return ``text`` when it may be said to a peer, and a neutral sentence when it speaks of our insides."""
-    return UNREADABLE if _PYTHON.search(text) else text
+    """Return a neutral sentence for protobuf's text, with the field that it names, from the outside in."""
+    fields, at = [], 0
+    while found := _FIELD.match(text, at):
+        fields.append(found[1])
+        at = found.end()
+    return f"{UNREADABLE}: see {'.'.join(fields)}" if fields else UNREADABLE
 
 
 def discreet(answer: dict[str, Any]) -> dict[str, Any]:

@@ -32,6 +32,8 @@ from a2a.server.request_handlers import DefaultRequestHandler
 from a2a.types import (
     AgentCard,
     CancelTaskRequest,
+    ListTasksRequest,
+    ListTasksResponse,
     Message,
     SendMessageRequest,
     SubscribeToTaskRequest,
@@ -252,8 +254,15 @@ class RequestHandler(DefaultRequestHandler):
             raise TaskNotCancelableError
         return task
 
+    @_neutral
+    async def on_list_tasks(self, params: ListTasksRequest, context: ServerCallContext) -> ListTasksResponse:
+        """The caller's tasks, a page of them. Raises InvalidParamsError for a status that is none."""
+        if params.status not in TaskState.values():
+            raise InvalidParamsError(f"status {params.status} is no TaskState")
+        page: ListTasksResponse = await super().on_list_tasks(params, context)
+        return page
+
     on_get_task = _neutral(DefaultRequestHandler.on_get_task)
-    on_list_tasks = _neutral(DefaultRequestHandler.on_list_tasks)
     on_subscribe_to_task = _neutral_stream(DefaultRequestHandler.on_subscribe_to_task)
     on_create_task_push_notification_config = _neutral(
         DefaultRequestHandler.on_create_task_push_notification_config

@@ -152,7 +152,7 @@ def _sendable(query: dict[str, str]) -> list[tuple[str, str]]:
 
 def test_a_place_in_the_request_is_said_and_the_interpreter_is_not() -> None:
     place = "Failed to parse parts field: repeated field parts must be in [] which is 5."
-    assert spoken(place) == place
+    assert spoken(place) == f"{UNREADABLE}: see parts"
     for inside in (
         "TypeError: 'NoneType' object is not iterable",
         'File "a.py"',

@@ -196,6 +196,8 @@ async def test_a_large_body_is_refused_before_it_is_read_to_its_end() -> None:
         (b'{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{}}', -32602, ""),
         (b'{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":7}}', -32602, ""),
         (b'{"jsonrpc":"2.0","id":1,"method":"ListTasks","params":{"pageSize":0}}', -32602, "page size"),
+        (b'{"jsonrpc":"2.0","id":1,"method":"ListTasks","params":{"status":-1}}', -32602, "TaskState"),
+        (b'{"jsonrpc":"2.0","id":1,"method":"ListTasks","params":{"status":99}}', -32602, "TaskState"),
     ],
 )
 @on_a_loop
@@ -208,6 +210,30 @@ async def test_a_malformed_request_gets_one_clear_answer(body: bytes, code: int,
         assert says.lower() in error["message"].lower()
         assert "Traceback" not in answer.text
         assert "object has no attribute" not in answer.text
+
+
+@on_a_loop
+async def test_a_request_that_protobuf_cannot_read_is_told_its_place_and_nothing_of_protobuf() -> None:
+    message = {"messageId": "1", "role": "ROLE_USER", "parts": [{"text": "x", "metadata": True}]}
+    async with house() as home:
+        for params, place in (({"metadata": True}, "see metadata"), ({"message": message}, "parts.metadata")):
+            call = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": params}
+            rpc = await home.alice.post(ORIGIN + "/", json=call)
+            assert rpc.json()["error"]["code"] == -32602
+            rest = await home.alice.post(ORIGIN + "/rest/message:send", json=params)
+            assert (rest.status_code, rest.json()["error"]["code"]) == (400, 400)
+            for said in (rpc.text, rest.text):
+                assert place in said
+                assert not [word for word in ("Struct", "dict", "True", "Failed") if word in said]
+
+
+@pytest.mark.parametrize("query", ["status=99", "status=-1", "pageSize=x", "statusTimestampAfter=x"])
+@on_a_loop
+async def test_a_list_that_cannot_be_asked_for_is_400_over_rest(query: str) -> None:
+    async with house() as home:
+        answer = await home.alice.get(f"{ORIGIN}/rest/tasks?{query}")
+        assert (answer.status_code, answer.json()["error"]["code"]) == (400, 400)
+        assert "Failed" not in answer.text
 
 
 def test_json_as_deep_as_the_limit_is_read_and_one_level_more_is_not() -> None:
