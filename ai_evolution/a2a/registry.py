@@ -25,13 +25,15 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
+from urllib.parse import urlsplit
 
 import httpx
 
+from ai_evolution.a2a.addresses import origin
 from ai_evolution.a2a.audit import AuditLog, digest
 from ai_evolution.a2a.cards import Card, Key, Needs, explicit, misfits, verify_card
 from ai_evolution.a2a.connection import Limits
-from ai_evolution.a2a.discovery import fetch_card
+from ai_evolution.a2a.discovery import CARD_PATH, fetch_card
 from ai_evolution.errors import (
     AgentUnfit,
     CallRefused,
@@ -148,23 +150,25 @@ class Registry:
     async def admit(self, url: str) -> Entry:
         """Verify the card at `url`, examine the agent, and enter it.
 
-        `url` is that of the agent, or of its card. Raises CallRefused (no card to be had), CardRefused, and
-        AgentUnfit, whose ``reasons`` are the words of `misfits`, or the ids of the behaviours that did
-        not hold. Whoever is refused loses an earlier admission. Either way there is an audit record.
+        `url` is that of the agent, or of its card; every spelling of them means one agent. Raises
+        CallRefused (no card to be had), CardRefused, and AgentUnfit, whose ``reasons`` are the words of
+        `misfits`, or the ids of the behaviours that did not hold. Whoever is refused loses an earlier
+        admission. Either way there is an audit record.
         """
         url = url.rstrip("/")
+        place = _place(url)
         card: Card = {}
         try:
             card = await fetch_card(url, self._http, Limits())
             entry = await self._judge(url, card)
         except BaseException as error:
-            if isinstance(error, (CardRefused, AgentUnfit)) and url in self._entries:
-                del self._entries[url]
+            if isinstance(error, (CardRefused, AgentUnfit)) and place in self._entries:
+                del self._entries[place]
                 self._save()
             self._note("admit", url, _outcome(error), card)
             raise
         self._note("admit", url, "admitted", card)
-        self._entries[url] = entry
+        self._entries[place] = entry
         self._save()
         return entry
 
@@ -201,8 +205,8 @@ class Registry:
         )
 
     def expel(self, url: str) -> bool:
-        """Forget an agent at once; False when it was not admitted."""
-        known = self._entries.pop(url.rstrip("/"), None)
+        """Forget an agent at once, under any spelling of its URL or its card's; False when not admitted."""
+        known = self._entries.pop(_place(url), None)
         if known is not None:
             self._note("expel", known.url, "expelled", known.card)
             self._save()
@@ -321,7 +325,7 @@ class Registry:
             document = json.loads(self._path.read_text(encoding="utf-8"))
             if document["format"] != FORMAT:
                 raise ValueError(f"format {document['format']!r}")
-            return {raw["url"]: _entry(raw) for raw in document["entries"]}
+            return {_place(raw["url"]): _entry(raw) for raw in document["entries"]}
         except OSError as error:
             raise DocumentError(f"registry {self._path}: cannot be read ({error.strerror})") from error
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError, CardRefused) as error:
@@ -362,6 +366,19 @@ def _entry(raw: Mapping[str, Any]) -> Entry:
     ):
         raise ValueError(f"the entry of {entry.url} was changed by hand")
     return entry
+
+
+def _place(url: str) -> str:
+    """The agent at a URL: its origin, port written, and its path without that of the card.
+
+    A query is kept, it may lead to another agent; a fragment never leaves the caller.
+    """
+    home = origin(url)
+    if home is None:
+        return url.rstrip("/")
+    parts = urlsplit(url)
+    path = parts.path.rstrip("/").removesuffix(CARD_PATH).rstrip("/")
+    return f"{home}{path}?{parts.query}" if parts.query else home + path
 
 
 def _skills(card: Mapping[str, Any]) -> list[str]:

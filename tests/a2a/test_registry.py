@@ -221,6 +221,29 @@ async def test_an_agent_that_fails_a_later_examination_loses_its_place(stage: St
     assert registry.trusted() == []
 
 
+@pytest.mark.parametrize(
+    "spelling",
+    [
+        f"{CHECKS}/",
+        f"{CHECKS}/.well-known/agent-card.json",
+        CHECKS.replace("https://checks", "HTTPS://Checks"),
+        f"{CHECKS}:443",
+    ],
+)
+async def test_every_spelling_of_its_url_means_one_agent(stage: Stage, spelling: str) -> None:
+    registry = stage.registry()
+    await registry.admit(CHECKS)
+    assert registry.expel(spelling)
+    assert registry.trusted() == []
+    await registry.admit(spelling)
+    entry = await registry.admit(CHECKS)
+    assert registry.trusted() == [entry]
+    stage.seen = (Seen("a", False),)
+    with pytest.raises(AgentUnfit):
+        await registry.admit(spelling)
+    assert registry.trusted() == []
+
+
 async def test_trust_expires_and_a_new_admission_renews_it(stage: Stage) -> None:
     registry = stage.registry(ttl=timedelta(minutes=10))
     await registry.admit(CHECKS)
