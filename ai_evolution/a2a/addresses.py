@@ -43,6 +43,15 @@ _UNICAST = ipaddress.IPv6Network("2000::/3")
 """The only IPv6 space that is handed out to the public (RFC 4291); NAT64 and old forms lie outside."""
 
 
+_ODD: tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...] = (
+    ipaddress.IPv4Network("192.0.0.0/24"),
+    ipaddress.IPv4Network("192.88.99.0/24"),
+    ipaddress.IPv6Network("3fff::/20"),
+)
+"""Protocol assignments (RFC 6890), the retired 6to4 relays (RFC 7526), documentation (RFC 9637): some
+Pythons call them global."""
+
+
 def origin(url: str) -> str | None:
     """``scheme://host:port`` of an http or https URL, the port always written.
 
@@ -184,6 +193,7 @@ def _refuse_inside(address: Address, host: str) -> None:
             or each.is_unspecified
             or (isinstance(each, ipaddress.IPv6Address) and each not in _UNICAST)
             or each in _METADATA
+            or any(each in network for network in _ODD)
         ):
             raise _refused(f"{host} leads to {each}, which is not public")
 
