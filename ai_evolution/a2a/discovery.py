@@ -18,6 +18,7 @@ from a2a.types import AgentCard
 from google.protobuf import json_format
 
 from ai_evolution.a2a.connection import Limits, Lost, origin_of, plain, strict_json
+from ai_evolution.a2a.spelling import misspelt
 from ai_evolution.errors import AgentUnfit, CallRefused, CardRefused, UsageError
 
 CARD_PATH = "/.well-known/agent-card.json"
@@ -63,6 +64,8 @@ async def fetch_card(url: str, http: httpx.AsyncClient, limits: Limits) -> dict[
 
 def parse_card(card: dict[str, Any]) -> AgentCard:
     try:
+        if (at := misspelt(card)) is not None:
+            raise ValueError(f"the member {at} is in snake_case, its JSON name accepted")
         return parse_agent_card(copy.deepcopy(card))
     except (json_format.Error, ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
         raise CardRefused(f"this is no Agent Card of A2A 1.0: {plain(error, 160)}", "malformed") from error

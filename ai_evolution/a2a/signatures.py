@@ -36,6 +36,7 @@ import json
 import random
 from collections.abc import Iterator, Mapping
 from functools import cache
+from importlib.metadata import version
 from typing import Any
 
 import rfc8785
@@ -47,7 +48,8 @@ from joserfc.errors import JoseError
 from joserfc.jwa import JWSAlgModel
 from joserfc.jwk import ECKey
 
-from ai_evolution.errors import CardRefused, UsageError
+from ai_evolution.a2a.spelling import misspelt
+from ai_evolution.errors import CardRefused, EnvironmentProblem, UsageError
 
 Card = dict[str, Any]
 Key = ECKey
@@ -96,7 +98,8 @@ def parse_card(raw: bytes | bytearray | str) -> Card:
 
     Raises CardRefused, reason ``malformed``, unless it is one JSON object in UTF-8 that has a
     canonical form: no key twice, no NaN or infinity, no integer that JavaScript would round, no
-    lone surrogate, at most 100 levels deep, at most 1 MiB.
+    lone surrogate, at most 100 levels deep, at most 1 MiB; and no field of the protocol spelt in
+    snake_case, which Protocol Buffers would read as well.
     """
     if len(raw) > MAX_CARD_BYTES:
         raise _malformed(f"{len(raw)} bytes given, at most {MAX_CARD_BYTES} accepted")
@@ -110,7 +113,13 @@ def parse_card(raw: bytes | bytearray | str) -> Card:
     if not isinstance(card, dict):
         raise _malformed(f"a JSON {type(card).__name__} given, an object accepted")
     canonical(card)
+    _one_spelling(card)
     return card
+
+
+def _one_spelling(card: Mapping[str, Any]) -> None:
+    if (at := misspelt(card)) is not None:
+        raise _malformed(f"the member {at} is in snake_case, its JSON name accepted")
 
 
 def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -271,7 +280,7 @@ def _explicit_field(value: Any, field: Any, strangers: bool) -> Any:
 class _Es256(JWSAlgModel):
     """ES256 (RFC 7518, 3.4) with the nonce of RFC 6979: one key and one card give one signature.
 
-    Where OpenSSL is older than 3.2 the nonce is random: valid as well, and not reproducible.
+    Never with another nonce: evidence that holds a signature would differ at each run.
     """
 
     name = ALGORITHM
@@ -300,7 +309,19 @@ def _ecdsa_without_chance() -> ec.ECDSA:
     try:
         return ec.ECDSA(hashes.SHA256(), deterministic_signing=True)
     except UnsupportedAlgorithm:
-        return ec.ECDSA(hashes.SHA256())
+        raise EnvironmentProblem(
+            f"cards cannot be signed: cryptography {version('cryptography')} was built with an OpenSSL before"
+            " 3.2, which makes another signature each time; its own wheel from the package index accepted"
+        ) from None
+
+
+def signing_fault() -> str:
+    """Why this machine cannot sign a card twice with the same bytes, in one line; empty when it can."""
+    try:
+        _ecdsa_without_chance()
+    except EnvironmentProblem as problem:
+        return str(problem)
+    return ""
 
 
 _REGISTERED = jws.JWSRegistry.algorithms[ALGORITHM]
@@ -329,10 +350,13 @@ def sign_card(card: Mapping[str, Any], key: Key, kid: str) -> Card:
 
     The same card, key and kid give the same bytes (RFC 6979). Raises UsageError for a key that
     cannot sign with ES256 or an empty kid, CardRefused (``malformed``) for a card without a
-    canonical form.
+    canonical form or with a field in snake_case, EnvironmentProblem where only random nonces are to
+    be had (OpenSSL before 3.2).
     """
     if not kid or len(kid) > 200:
         raise UsageError(f"a kid of {len(kid)} characters given, 1 to 200 accepted")
+    canonical(card)
+    _one_spelling(card)
     header = {"alg": ALGORITHM, "kid": kid, "typ": "JOSE", EXPLICIT_DIGEST: _explicit_digest(card)}
     compact = jws.serialize_compact(header, canonical(pruned(card)), key, registry=_REGISTRY)
     protected, _, signature = compact.split(".")
@@ -376,6 +400,7 @@ def verify_card(card: Mapping[str, Any], keys: Mapping[str, Key]) -> str:
         raise _malformed(f"a {type(card).__name__} given, a JSON object accepted")
     card = dict(card)
     canonical(card)
+    _one_spelling(card)
     signatures = card.get("signatures")
     if signatures is None or signatures == []:
         raise CardRefused("the card carries no signature, one by a pinned key is needed", "unsigned")

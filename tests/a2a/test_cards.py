@@ -44,7 +44,7 @@ from ai_evolution.a2a.cards import (
     verify_card_bytes,
 )
 from ai_evolution.a2a.dialects import with_v0_3
-from ai_evolution.errors import CardRefused, UsageError
+from ai_evolution.errors import CardRefused, EnvironmentProblem, UsageError
 
 KEY = generate_key(7)
 OTHER = generate_key(8)
@@ -570,6 +570,42 @@ def test_arbitrary_bytes_are_a_card_or_malformed(raw: bytes | str) -> None:
         assert refused.reason == "malformed"  # noqa: PT017
 
 
+@pytest.mark.parametrize("sign", [sdk_sign, lambda card: sign_card(card, KEY, "checks-1")])
+@pytest.mark.parametrize(
+    ("place", "name", "value"),
+    [
+        ((), "supported_interfaces", [{"url": "https://evil.example/", "protocolBinding": "JSONRPC"}]),
+        ((), "security_requirements", []),
+        (("supportedInterfaces", 0), "protocol_version", "0.3"),
+        (("securitySchemes", "bearer"), "api_key_security_scheme", {"name": "x"}),
+        (("securitySchemes", "bearer", "httpAuthSecurityScheme"), "bearer_format", "x"),
+    ],
+)
+def test_a_member_in_protobufs_own_spelling_is_malformed_whoever_signed(
+    sign: Any, place: tuple[Any, ...], name: str, value: Any
+) -> None:
+    from ai_evolution.a2a.discovery import parse_card as typed
+
+    hostile = copy.deepcopy(sign(CARD))
+    parent = hostile
+    for step in place:
+        parent = parent[step]
+    parent[name] = value
+    assert refusal(hostile) == "malformed"
+    for read in (lambda: parse_card(json.dumps(hostile)), lambda: typed(hostile)):
+        with pytest.raises(CardRefused, match=f"{name} is in snake_case") as caught:
+            read()
+        assert caught.value.reason == "malformed"
+
+
+def test_free_form_values_and_names_of_schemes_may_be_spelt_as_they_like() -> None:
+    card = copy.deepcopy(CARD)
+    card["securitySchemes"]["security_schemes"] = {"mtlsSecurityScheme": {}}
+    card["capabilities"]["extensions"] = [{"uri": "urn:x", "params": {"default_input_modes": 1}}]
+    card["unknown_to_us"] = {"default_input_modes": 1}
+    assert verify_card(sign_card(card, KEY, "checks-1"), KEYS) == "checks-1"
+
+
 def test_nesting_without_end_is_malformed() -> None:
     endless: list[Any] = []
     endless.append(endless)
@@ -584,6 +620,25 @@ def test_a_seed_gives_the_same_key_and_the_same_signature_again() -> None:
     assert signed() == signed()
     assert generate_key(7).thumbprint() != generate_key(8).thumbprint()
     assert generate_key().thumbprint() != generate_key().thumbprint()
+
+
+def test_without_a_nonce_that_can_be_repeated_nothing_is_signed_and_one_line_says_why(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from cryptography.exceptions import UnsupportedAlgorithm
+
+    def old_openssl(*_: Any, **__: Any) -> Any:
+        raise UnsupportedAlgorithm("ECDSA with deterministic signature (RFC 6979) is not supported")
+
+    assert signatures.signing_fault() == ""
+    card = signed()
+    monkeypatch.setattr(signatures.ec, "ECDSA", old_openssl)
+    with pytest.raises(EnvironmentProblem, match=r"OpenSSL before 3\.2") as caught:
+        signed()
+    assert signatures.signing_fault() == str(caught.value)
+    assert "\n" not in str(caught.value)
+    monkeypatch.undo()
+    assert verify_card(card, KEYS) == "checks-1"
 
 
 def test_only_a_private_p256_key_signs() -> None:
