@@ -73,6 +73,16 @@ SAYS = {
         "en": "no child process could be started, killed and reaped ({why}): check and grade will fail",
         "es": "no se pudo lanzar, matar y recoger un proceso hijo ({why}): fallarán check y grade",
     },
+    "signing": {
+        "en": "a card signed twice has the same signature",
+        "es": "una tarjeta firmada dos veces lleva la misma firma",
+    },
+    "signing.no": {
+        "en": "cards cannot be signed the same way twice (cryptography lacks OpenSSL 3.2): "
+        "labs that sign cards cannot run",
+        "es": "no se puede firmar dos veces igual una tarjeta (a cryptography le falta OpenSSL 3.2): "
+        "los laboratorios que firman no pueden ejecutarse",
+    },
     "disk": {"en": "{free} MB are free in {where}", "es": "hay {free} MB libres en {where}"},
     "disk.full": {
         "en": "only {free} MB are free in {where}; {room} are wanted",
@@ -147,6 +157,9 @@ def examine(screen: Screen) -> Iterator[Answer]:
     yield NEEDED, not why, say("loopback.no" if why else "loopback", why=why)
     why = _child()
     yield NEEDED, not why, say("child.no" if why else "child", why=why)
+    fault = _signing()
+    if fault is not None:  # None: the packages above are missing, and say so
+        yield NEEDED, not fault, say("signing.no" if fault else "signing")
     yield _disk(screen)
     yield _diary(screen)
     encoding = getattr(screen.out, "encoding", None) or "utf-8"
@@ -260,6 +273,15 @@ def _child() -> str:
         return "" if ready == b"ready" and ended != 0 else f"it said {ready!r} and ended with {ended}"
     except (OSError, subprocess.SubprocessError) as error:
         return str(error)
+
+
+def _signing() -> str | None:
+    """Why a card cannot be signed the same way twice, or nothing; None when it cannot be tried."""
+    try:
+        from ai_evolution.a2a.signatures import signing_fault
+    except ImportError:
+        return None
+    return signing_fault()
 
 
 def _disk(screen: Screen) -> Answer:
