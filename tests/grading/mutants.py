@@ -145,6 +145,18 @@ MUTANTS = (
         "task.owned",
     ),
     _m("every message is a new task", "if key in self.taken:", "if False:", "message.once"),
+    _m(
+        "a message of one caller is everybody's",
+        'key = (owner, message["messageId"])',
+        'key = ("", message["messageId"])',
+        "message.once",
+    ),
+    _m(
+        "half a cent more",
+        '"amount_cents": task.request["amount_cents"]',
+        '"amount_cents": task.request["amount_cents"] + 0.5',
+        "artifact.typed",
+    ),
     _m("history whole", "self.history[-count:] if count else []", "self.history", "history.bounded"),
     _m("history of zero is all of it", "if count else []", "", "history.bounded"),
     _m("no history", 'shown["history"] = kept', "pass", "history.bounded"),

@@ -57,6 +57,29 @@ def test_a_mutant_is_caught_by_what_it_breaks_and_by_nothing_else(mutant: Mutant
     assert all(found[i].exchange for i in wrong), "what does not hold comes with its exchange"
 
 
+TAKEN = {
+    "a whole number written with a point": (
+        '"amount_cents": task.request["amount_cents"]',
+        '"amount_cents": float(task.request["amount_cents"])',
+        "artifact.typed",
+    ),
+    "no message where at most one was asked for": (
+        "if history_length is None else history_length",
+        "if history_length is None else 0",
+        "history.bounded",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_what_the_sentence_of_a_behaviour_allows_is_taken(name: str) -> None:
+    old, new, behaviour = TAKEN[name]
+    source = REFERENCE.read_text(encoding="utf-8")
+    assert old in source
+    found = judged(load(source.replace(old, new)).build(ORIGIN, TOKENS), only=[behaviour])
+    assert found[behaviour].holds, found[behaviour].observed
+
+
 def test_every_behaviour_is_broken_by_some_mutant() -> None:
     assert {i for m in MUTANTS for i in m.breaks} == set(BEHAVIOURS)
 

@@ -131,9 +131,9 @@ def _behaviours() -> Iterable[Behaviour]:
     yield Behaviour(
         "artifact.typed",
         "The artifact's data is valid against the declared schema: right fields, right values, whole numbers"
-        " where integers were promised.",
+        " where integers were promised (12000.0 is one in JSON Schema, 12000.5 is not).",
         "Los datos del artefacto cumplen el esquema declarado: los campos debidos, los valores debidos y"
-        " números enteros donde se prometieron enteros.",
+        " números enteros donde se prometieron enteros (12000.0 lo es en JSON Schema; 12000.5, no).",
         "JSON Schema 2020-12; " + spec + "4.1.7",
         ("complete",),
         [],
@@ -170,8 +170,10 @@ def _behaviours() -> Iterable[Behaviour]:
     )
     yield Behaviour(
         "message.once",
-        "The same message (same messageId) sent twice by the same caller is one task.",
-        "El mismo mensaje (mismo messageId) enviado dos veces por el mismo cliente es una sola tarea.",
+        "The same message (same messageId) sent twice by the same caller is one task; sent by another"
+        " caller it is another task.",
+        "El mismo mensaje (mismo messageId) enviado dos veces por el mismo cliente es una sola tarea; enviado"
+        " por otro cliente es otra tarea.",
         spec + "3.3.1 (a MAY there, demanded here)",
         ("complete",),
         "one task",
@@ -183,7 +185,7 @@ def _behaviours() -> Iterable[Behaviour]:
         "GetTask respeta historyLength: ningún mensaje con 0, uno como mucho con 1 y alguno si no se indica.",
         spec + "3.2.4",
         ("complete",),
-        {"0": 0, "1": 1, "unset": "some"},
+        {"0": 0, "1": "at most one", "unset": "some"},
         checks.history_bounded,
     )
     yield Behaviour(

@@ -176,7 +176,14 @@ async def message_once(wire: Wire) -> Any:
     message = wire.message(wire.probe("complete").parts)
     first = await wire.start(message)
     second = await wire.start(message)
-    return "one task" if first["id"] == second["id"] else "two tasks"
+    if first["id"] != second["id"]:
+        return "two tasks"
+    other = wire.subject.other_token
+    if other is not None:
+        theirs = await wire.start(message, token=other)
+        if theirs["id"] == first["id"]:
+            return "one task, and another caller's same message is that task too"
+    return "one task"
 
 
 async def failure_neutral(wire: Wire) -> Any:
@@ -280,7 +287,7 @@ async def history_bounded(wire: Wire) -> Any:
     none = len(items_of((await wire.task(task["id"], historyLength=0)).get("history")))
     one = len(items_of((await wire.task(task["id"], historyLength=1)).get("history")))
     full = len(items_of((await wire.task(task["id"])).get("history")))
-    return {"0": none, "1": one, "unset": "some" if full else "none"}
+    return {"0": none, "1": "at most one" if one <= 1 else one, "unset": "some" if full else "none"}
 
 
 async def context_matches(wire: Wire) -> Any:

@@ -202,9 +202,11 @@ class Wire:
     async def task(self, task_id: str, **more: Any) -> dict[str, Any]:
         return task_of(await self.rpc("GetTask", {"id": task_id, **more}))
 
-    async def start(self, message: Mapping[str, Any], **configuration: Any) -> dict[str, Any]:
+    async def start(
+        self, message: Mapping[str, Any], *, token: str | None = None, **configuration: Any
+    ) -> dict[str, Any]:
         """Send a message that must yield a task."""
-        result = await self.send(message, **configuration)
+        result = await self.send(message, token=token, **configuration)
         if isinstance(result, dict) and "message" in result:
             raise Stop("a message where a task was expected")
         return task_of(at(result, "task") if isinstance(result, dict) else result)
