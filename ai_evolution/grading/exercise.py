@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
+import itertools
 import json
 import os
 import queue
@@ -38,6 +40,11 @@ MAX_OUTPUT = 64 << 10
 PATIENCE = 5.0
 START = 30.0
 STOP = 10.0
+LAST_WORDS = 1.0
+MAX_WRITTEN = 64 << 20
+MAX_ENTRIES = 20_000
+LOOK = 0.1
+LAYERS = ("network", "processes", "user", "files")
 
 Words = Mapping[str, str]
 
@@ -205,8 +212,9 @@ class CheckReport:
                 lines += _failure(o, words)
         if self.output and not self.passed:
             lines += ["", words["output"], *_indented("\n".join(self.output.splitlines()[-15:]))]
+        lines += ["", _fence(self.isolation, words)]
         total = words["total"].format(held=self.held, count=len(self.observations), file=self.file)
-        return "\n".join([*lines, "", *([self.problem[lang]] if self.problem else []), total])
+        return "\n".join([*lines, *([self.problem[lang]] if self.problem else []), total])
 
 
 _WORDS: Mapping[str, Words] = {
@@ -220,6 +228,12 @@ _WORDS: Mapping[str, Words] = {
         "response": "answer",
         "output": "The end of what your agent printed:",
         "total": "{file}: {held} of {count} behaviours hold.",
+        "fence": "Your agent ran in a process of its own. Fences in force: {have}; missing here: {lack}.",
+        "nothing": "none",
+        "network": "no network",
+        "processes": "no sight of other processes",
+        "user": "another user",
+        "files": "files (Landlock)",
     },
     "es": {
         "expected": "se esperaba",
@@ -231,6 +245,12 @@ _WORDS: Mapping[str, Words] = {
         "response": "respuesta",
         "output": "Lo último que imprimió tu agente:",
         "total": "{file}: se cumplen {held} de {count} comportamientos.",
+        "fence": "Tu agente se ejecutó en un proceso propio. Barreras activas: {have}; aquí faltan: {lack}.",
+        "nothing": "ninguna",
+        "network": "sin red",
+        "processes": "sin ver otros procesos",
+        "user": "otro usuario",
+        "files": "archivos (Landlock)",
     },
 }
 
@@ -238,6 +258,16 @@ _WORDS: Mapping[str, Words] = {
 def _says(behaviour_id: str, lang: str) -> str:
     behaviour = BEHAVIOURS[behaviour_id]
     return behaviour.es if lang == "es" else behaviour.en
+
+
+def _fence(isolation: Iterable[str], words: Words) -> str:
+    """Which layers of ``host.py`` were in force, and which were not."""
+    have = set(isolation)
+    named = {
+        key: ", ".join(words[layer] for layer in LAYERS if (layer in have) is wanted) or words["nothing"]
+        for key, wanted in (("have", True), ("lack", False))
+    }
+    return words["fence"].format(**named)
 
 
 def _failure(o: Observation, words: Words) -> list[str]:
@@ -284,7 +314,17 @@ _PROBLEMS: Mapping[str, Words] = {
         "en": "{file}: the agent's process ended before the check did ({detail})",
         "es": "{file}: el proceso del agente terminó antes que la comprobación ({detail})",
     },
+    "too-much-written": {
+        "en": "{file}: the agent was ended for what it wrote into its folder ({detail}); allowed are"
+        " 64 MiB in 20,000 files that can be looked at",
+        "es": "{file}: se puso fin al agente por lo que escribió en su carpeta ({detail}); se admiten"
+        " 64 MiB en 20 000 archivos que se puedan mirar",
+    },
 }
+
+
+_WHYS = ("syntax", "import", "no-build", "build", "no-app")
+"""What the worker may say of itself; the other problems are seen from outside."""
 
 
 def _problem(kind: str, file: str, detail: Any = "") -> Words:
@@ -353,13 +393,19 @@ def check_source(
         if started is not None:
             kind, detail = started
             return CheckReport(
-                exercise.class_slug, name, (), _problem(kind, name, detail), host.output(), (), digest
+                exercise.class_slug,
+                name,
+                (),
+                _problem(kind, name, detail),
+                host.output(),
+                host.isolation,
+                digest,
             )
         judged = _judge(exercise, host.url, tokens, only, seed, patience, ends)
         observations = tuple(_run(judged))
         ended = host.ended()
         isolation = host.isolation
-    problem = None if ended is None else _problem("ended", name, ended)
+    problem = None if ended is None else _problem(ended[0], name, ended[1])
     return CheckReport(exercise.class_slug, name, observations, problem, host.output(), isolation, digest)
 
 
@@ -424,6 +470,8 @@ class _Host:
         self._printed = bytearray()
         self._threads: list[threading.Thread] = []
         self._process: subprocess.Popen[bytes] | None = None
+        self._closing = threading.Event()
+        self._excess = ""
         self.isolation: tuple[str, ...] = ()
         self.url = ""
 
@@ -477,8 +525,12 @@ class _Host:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         assert self._process.stderr is not None
-        for target, pipe in ((self._listen, self._process.stdout), (self._drain, self._process.stderr)):
-            thread = threading.Thread(target=target, args=(pipe,), daemon=True)
+        for target, given in (
+            (self._listen, (self._process.stdout,)),
+            (self._drain, (self._process.stderr,)),
+            (self._watch, ()),
+        ):
+            thread = threading.Thread(target=target, args=given, daemon=True)
             thread.start()
             self._threads.append(thread)
         with contextlib.suppress(OSError):
@@ -505,6 +557,14 @@ class _Host:
             self._printed += chunk
             del self._printed[:-MAX_OUTPUT]
 
+    def _watch(self) -> None:
+        """End the agent when it has written more than it may (see ``_excess``)."""
+        while not self._closing.wait(LOOK):
+            if excess := _excess(self._directory):
+                self._excess = excess
+                self._end()
+                return
+
     def output(self) -> str:
         """The end of what the agent printed (at most ``MAX_OUTPUT`` bytes), fit for a terminal."""
         text = bytes(self._printed).decode("utf-8", "replace").replace(str(self._directory), ".")
@@ -515,33 +575,45 @@ class _Host:
     def wait_until_serving(self, seconds: float) -> tuple[str, Any] | None:
         """None when the agent serves; otherwise the kind of problem and its detail."""
         ends = time.monotonic() + seconds
+        heard: tuple[str, ...] | None = None
         while (left := ends - time.monotonic()) > 0:
             try:
                 said = self._says.get(timeout=left)
             except queue.Empty:
                 break
-            stage = said.get("stage")
-            if stage == "serving":
-                self.isolation = tuple(str(i) for i in said.get("isolation") or ())[:8]
+            stage, why, detail = said.get("stage"), said.get("why"), said.get("detail")
+            if stage == "isolated" and heard is None and isinstance(said.get("isolation"), list):
+                # said before the student's file is read, so the first one is true
+                self.isolation = heard = tuple(layer for layer in LAYERS if layer in said["isolation"])
+            elif stage == "serving":
                 return None
-            if stage == "failed" and said.get("why") in _PROBLEMS:
-                return str(said["why"]), said.get("detail", "")
-            if stage in ("ended", "closed"):
+            elif stage == "failed" and isinstance(why, str) and why in _WHYS:
+                return why, detail if isinstance(detail, str) else ""
+            elif stage in ("ended", "closed"):
                 self._ended = said
-                return "ended", self._how()
+                return self._excess_or_end()
         return "not-started", f"{seconds:g}"
 
-    def ended(self) -> str | None:
-        """How the agent's process ended, if it did; what is on its way gets a moment to arrive."""
+    def ended(self) -> tuple[str, str] | None:
+        """The kind of problem and its detail when the agent's process ended; else None.
+
+        What is on its way gets a moment to arrive, and no more than that, whatever else arrives.
+        """
         assert self._process is not None
+        ends = time.monotonic() + LAST_WORDS
         with contextlib.suppress(queue.Empty):
-            while self._ended is None or self._ended["stage"] != "ended":
+            while (self._ended is None or self._ended["stage"] != "ended") and time.monotonic() < ends:
                 said = self._says.get(timeout=0.2)
                 if said.get("stage") in ("ended", "closed"):
                     self._ended = said
+        if self._excess:
+            return self._excess_or_end()
         if self._ended is None or (self._ended["stage"] == "closed" and self._process.poll() is None):
             return None
-        return self._how()
+        return self._excess_or_end()
+
+    def _excess_or_end(self) -> tuple[str, str]:
+        return ("too-much-written", self._excess) if self._excess else ("ended", self._how())
 
     def _how(self) -> str:
         code = (self._ended or {}).get("code")
@@ -561,11 +633,9 @@ class _Host:
     def close(self) -> None:
         """Close the keeper's stdin, which ends everything; insist where it does not. Reap it."""
         process = self._process
+        self._closing.set()
         if process is not None:
-            with contextlib.suppress(OSError):
-                process.stdin.close()  # type: ignore[union-attr]
-            if self._portable:
-                process.kill()
+            self._end()
             try:
                 process.wait(timeout=STOP)
             except subprocess.TimeoutExpired:
@@ -577,7 +647,92 @@ class _Host:
             for pipe in (process.stdout, process.stderr):
                 if pipe is not None and not any(t.is_alive() for t in self._threads):
                     pipe.close()
-        shutil.rmtree(self._directory, ignore_errors=True)
+        _remove(self._directory)
+
+    def _end(self) -> None:
+        """Tell the keeper to end everything; the plain way has none, and is killed."""
+        process = self._process
+        assert process is not None
+        with contextlib.suppress(OSError, ValueError):
+            process.stdin.close()  # type: ignore[union-attr]
+        if self._portable:
+            process.kill()
+
+
+def _excess(directory: Path) -> str:
+    """What is too much below the folder, or nothing: bytes on disk, entries, a folder out of sight.
+
+    It sees what has a name. An open file that was unlinked has none, and what is written between two
+    looks is written.
+    """
+    size = count = 0
+    waiting = [str(directory)]
+    while waiting:
+        path = waiting.pop()
+        try:
+            with os.scandir(path) as entries:
+                for entry in entries:
+                    count += 1
+                    if count > MAX_ENTRIES:
+                        return f"> {MAX_ENTRIES}"
+                    with contextlib.suppress(FileNotFoundError):
+                        facts = entry.stat(follow_symlinks=False)
+                        size += getattr(facts, "st_blocks", -(-facts.st_size // 512)) * 512
+                        if entry.is_dir(follow_symlinks=False):
+                            waiting.append(entry.path)
+        except OSError as error:
+            hidden = error.errno == errno.EACCES and path != str(directory)
+            if hidden or error.errno == errno.ENAMETOOLONG:
+                return "EACCES" if hidden else "ENAMETOOLONG"
+    return f"> {MAX_WRITTEN >> 20} MiB" if size > MAX_WRITTEN else ""
+
+
+def _remove(directory: Path) -> None:
+    """Remove the folder, however deep it is and whatever modes it has. Never raises."""
+    if os.rename not in os.supports_dir_fd or os.scandir not in os.supports_fd:
+        with contextlib.suppress(Exception):
+            shutil.rmtree(directory, ignore_errors=True)
+        return
+    with contextlib.suppress(OSError):
+        directory.chmod(0o700)
+        top = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        try:
+            _empty(top)
+        finally:
+            os.close(top)
+        directory.rmdir()
+
+
+def _empty(top: int) -> None:
+    """Empty the folder behind a descriptor: what is in a folder below it is lifted up to it, in turn."""
+    lifted = itertools.count()
+    prefix = os.urandom(8).hex()
+    waiting = _entries(top)
+    while waiting:
+        name, is_folder = waiting.pop()
+        with contextlib.suppress(OSError):
+            if not is_folder:
+                os.unlink(name, dir_fd=top)
+                continue
+            os.chmod(name, 0o700, dir_fd=top)
+            below = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=top)
+            try:
+                for child, child_is_folder in _entries(below):
+                    if not child_is_folder:
+                        os.unlink(child, dir_fd=below)
+                        continue
+                    os.chmod(child, 0o700, dir_fd=below)
+                    up = f"{prefix}{next(lifted)}"
+                    os.rename(child, up, src_dir_fd=below, dst_dir_fd=top)
+                    waiting.append((up, True))
+            finally:
+                os.close(below)
+            os.rmdir(name, dir_fd=top)
+
+
+def _entries(folder: int) -> list[tuple[str, bool]]:
+    with os.scandir(folder) as entries:
+        return [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
 
 
 def _lines(pipe: IO[bytes]) -> Iterator[bytes]:

@@ -12,16 +12,22 @@ The worker gets what the machine offers, and says what it got (``isolation``):
 * always on POSIX: its own session, stdin closed, no environment, limits on CPU time, memory, file
   size, open files; on Linux on the number of processes too;
 * ``network``, ``processes``: namespaces of its own, where the kernel lets us make them;
-* ``user``: the user ``nobody`` when we are root (and nobody may read this Python installation; a
-  root without capabilities otherwise);
+* ``user``: the user ``nobody``, only when we are root (and nobody may read this Python installation;
+  a root without capabilities otherwise);
 * ``files``: Landlock: it reads the Python installation and the system's libraries, writes its own
   directory, opens no TCP connection, and (kernel 6.12) signals nobody outside.
+
+What is left, most of it where ``user`` is missing, as it is whenever an ordinary user starts the check:
+Landlock does not stop chmod, utime or extended attributes, so the agent can change the modes and times
+of that user's own files (not read or write them); nor does it stop UNIX sockets that have a path, behind
+which that user's services listen. In its own directory the parent ends it above 64 MiB or 20 000 entries,
+some tenths of a second late, and without seeing open files that were unlinked.
 
 A student on a machine with none of these runs their own code as themselves, as ever. It refuses to
 be a sandbox for code by unknown people on a machine with secrets: use a container for that.
 
-Protocol: one JSON line on stdin; JSON lines on stdout (``stage``: serving, failed, ended); whatever
-the worker prints comes out of stderr.
+Protocol: one JSON line on stdin; JSON lines on stdout (``stage``: isolated, before the student's file is
+read; serving, failed, ended); whatever the worker prints comes out of stderr.
 """
 
 from __future__ import annotations
@@ -313,6 +319,7 @@ def _work(config: dict[str, Any], status: int, isolation: list[str]) -> int:
     os.environ.clear()
     os.environ.update(config["environment"])
     name = config["name"]
+    _say(status, {"stage": "isolated", "isolation": isolation})
     try:
         app = _load(source, name, config["base_url"], config["tokens"])
     except _Failed as failed:
@@ -324,7 +331,7 @@ def _work(config: dict[str, Any], status: int, isolation: list[str]) -> int:
         if plain
         else socket.socket(fileno=config["listen"])
     )
-    _say(status, {"stage": "serving", "isolation": isolation})
+    _say(status, {"stage": "serving"})
     os.close(status)
     return _serve(app, listener)
 

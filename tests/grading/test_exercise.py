@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import subprocess
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -15,8 +17,10 @@ from mutants import MUTANTS, REFERENCE, mutated
 
 from ai_evolution.a2a.behaviours import BEHAVIOURS
 from ai_evolution.errors import DocumentError, UsageError
+from ai_evolution.grading import exercise
 from ai_evolution.grading.exercise import (
     CheckReport,
+    _remove,
     behaviour_list,
     check_exercise,
     exercise_behaviours,
@@ -71,6 +75,7 @@ def _nothing_stays_behind() -> object:
     if LINUX:
         assert children() <= before
         assert running(f"ai-evolution-check-{os.getpid()}-") == []
+    assert list(Path(tempfile.gettempdir()).glob(f"ai-evolution-check-{os.getpid()}-*")) == []
 
 
 def test_a_solution_on_the_sdk_passes_as_well_and_streams() -> None:
@@ -328,6 +333,152 @@ for fd in range(3, 64):
     )
     report = check(tmp_path, wrong, ["rpc.unknown-method"])
     assert not report.passed
+
+
+PIPES = """
+import os, stat
+def tell(line):
+    for fd in range(3, 64):
+        try:
+            if stat.S_ISFIFO(os.fstat(fd).st_mode):
+                os.write(fd, line)
+        except OSError:
+            pass
+"""
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"stage": "failed", "why": []}',
+        '{"stage": "failed", "why": "ended", "detail": {}}',
+        '{"stage": "failed", "why": "import", "detail": [5]}',
+        '{"stage": "serving", "isolation": 5}',
+        '{"stage": "isolated", "isolation": 5}',
+        '{"stage": {}, "why": {}}',
+        "[]",
+        "9" * 5000,
+        '{"stage": "ended", "code": "x"}',
+        '{"stage": "ended", "code": -99999999999999999999}',
+        '{"stage": "closed", "code": true}',
+    ],
+)
+def test_a_status_line_of_a_wrong_shape_does_not_reach_the_judge(tmp_path: Path, line: str) -> None:
+    source = f"{PIPES}\ntell({line!r}.encode() + b'\\n')\nos._exit(3)\n"
+    report = check(tmp_path, source, ["card.published"])
+    assert not report.passed
+    assert "my_agent.py" in report.text("en")
+    assert "my_agent.py" in report.text("es")
+
+
+def test_what_fences_the_agent_in_is_said_and_cannot_be_forged(tmp_path: Path) -> None:
+    lie = (
+        PIPES
+        + """
+tell(b'{"stage": "isolated", "isolation": ["network", "processes", "user", "files", "magic"]}\\n')
+tell(b'{"stage": "serving", "isolation": ["network", "processes", "user", "files", "magic"]}\\n')
+"""
+    )
+    honest = check(tmp_path, SOURCE, ["card.published"])
+    assert check(tmp_path, broken("LIMITS = {", "LIMITS = {", lie), ["card.published"]).isolation == (
+        honest.isolation
+    )
+    whole = CheckReport("134-a2a", "a.py", honest.observations, isolation=("network", "files"))
+    assert (
+        "Fences in force: no network, files (Landlock); missing here: no sight of other processes,"
+        " another user." in whole.text("en")
+    )
+    bare = CheckReport("134-a2a", "a.py", honest.observations).text("es")
+    assert "Barreras activas: ninguna; aquí faltan: sin red, sin ver otros procesos, otro usuario" in bare
+
+
+def test_dripping_status_lines_does_not_keep_the_judge_waiting(tmp_path: Path) -> None:
+    drip = (
+        PIPES
+        + """
+import threading
+def pipe(fd):
+    try:
+        return stat.S_ISFIFO(os.fstat(fd).st_mode)
+    except OSError:
+        return False
+kept = [os.dup(fd) for fd in [fd for fd in range(3, 64) if pipe(fd)]]
+def drip():
+    while True:
+        for fd in kept:
+            try:
+                os.write(fd, b"{}\\n")
+            except OSError:
+                pass
+        threading.Event().wait(0.05)
+threading.Thread(target=drip, daemon=True).start()
+"""
+    )
+    found: list[CheckReport] = []
+    work = threading.Thread(
+        target=lambda: found.append(
+            check(tmp_path, broken("LIMITS = {", "LIMITS = {", drip), ["card.published"])
+        ),
+        daemon=True,
+    )
+    work.start()
+    work.join(timeout=60)
+    assert [report.passed for report in found] == [True]
+
+
+def test_a_folder_as_deep_as_it_likes_leaves_nothing_behind(tmp_path: Path) -> None:
+    deep = (
+        "import os\nfor _ in range(3000):\n    os.mkdir('d' * 50)\n    os.chdir('d' * 50)\nraise SystemExit\n"
+    )
+    assert not check(tmp_path, deep, ["card.published"]).passed
+
+
+def test_clean_up_takes_any_depth_and_any_mode_and_follows_no_link(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "kept").write_bytes(b"kept")
+    folder = tmp_path / "left"
+    folder.mkdir()
+    (folder / "link").symlink_to(tmp_path / "mine")
+    below = os.open(folder, os.O_RDONLY)
+    for n in range(1100):
+        os.mkdir("d" * 50, dir_fd=below)
+        if n % 100 == 1:
+            os.symlink(tmp_path / "mine", "link", dir_fd=below)
+        deeper = os.open("d" * 50, os.O_RDONLY, dir_fd=below)
+        os.close(below)
+        below = deeper
+    os.mkdir("shut", 0, dir_fd=below)
+    os.fchmod(below, 0)
+    os.close(below)
+    folder.chmod(0)
+    try:
+        _remove(folder)
+        assert [p.name for p in tmp_path.iterdir()] == ["mine"]
+        assert (tmp_path / "mine" / "kept").read_bytes() == b"kept"
+        _remove(folder)
+    finally:  # too deep for pytest, should it be there still
+        subprocess.run(["rm", "-rf", str(folder)], check=True, timeout=60)
+
+
+WRITERS = {
+    "bytes": (
+        "for n in range(40):\n    open(f'f{n}', 'wb').write(b'x' * (15 << 20))\n", "> 64 MiB",
+    ),
+    "files": ("for n in range(400):\n    os.mkdir(f'd{n}')\n", "> 300"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_an_agent_that_fills_the_disk_is_ended_and_told_so(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, detail = WRITERS[name]
+    monkeypatch.setattr(exercise, "MAX_ENTRIES", 300)  # removing 20,000 takes a minute on some disks
+    for portable in (False, True):
+        file = tmp_path / "my_agent.py"
+        file.write_text(f"import os, time\n{source}time.sleep(60)\n", encoding="utf-8")
+        report = check_exercise(134, file, deadline=40, portable=portable)
+        assert f"the agent was ended for what it wrote into its folder ({detail})" in report.text("en")
 
 
 def test_closing_every_stream_hurts_nobody(tmp_path: Path) -> None:
