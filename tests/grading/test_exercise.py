@@ -389,7 +389,7 @@ tell(b'{"stage": "serving", "isolation": ["network", "processes", "user", "files
         " another user." in whole.text("en")
     )
     bare = CheckReport("134-a2a", "a.py", honest.observations).text("es")
-    assert "Barreras activas: ninguna; aquí faltan: sin red, sin ver otros procesos, otro usuario" in bare
+    assert "Barreras activas: ninguna; ausentes aquí: sin red, sin ver otros procesos, otro usuario" in bare
 
 
 def test_dripping_status_lines_does_not_keep_the_judge_waiting(tmp_path: Path) -> None:
@@ -479,6 +479,24 @@ def test_an_agent_that_fills_the_disk_is_ended_and_told_so(
         file.write_text(f"import os, time\n{source}time.sleep(60)\n", encoding="utf-8")
         report = check_exercise(134, file, deadline=40, portable=portable)
         assert f"the agent was ended for what it wrote into its folder ({detail})" in report.text("en")
+
+
+@pytest.mark.skipif(not hasattr(os, "seteuid"), reason="modes as POSIX has them")
+def test_a_folder_that_is_shut_hides_nothing_from_the_bound() -> None:
+    root = os.geteuid() == 0
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        (folder / "shut").mkdir(0)
+        try:
+            if root:
+                os.seteuid(65534)
+            assert exercise._excess(folder) == "EACCES"
+        finally:
+            if root:
+                os.seteuid(0)
+            (folder / "shut").chmod(0o700)
+        assert exercise._excess(folder) == ""
 
 
 def test_closing_every_stream_hurts_nobody(tmp_path: Path) -> None:
