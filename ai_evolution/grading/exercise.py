@@ -245,7 +245,7 @@ _WORDS: Mapping[str, Words] = {
         "response": "respuesta",
         "output": "Lo último que imprimió tu agente:",
         "total": "{file}: se cumplen {held} de {count} comportamientos.",
-        "fence": "Tu agente se ejecutó en un proceso propio. Barreras activas: {have}; ausentes aquí: {lack}.",
+        "fence": "Tu agente se ejecutó en un proceso propio. Barreras: {have}; ausentes aquí: {lack}.",
         "nothing": "ninguna",
         "network": "sin red",
         "processes": "sin ver otros procesos",

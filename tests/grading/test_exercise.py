@@ -389,7 +389,7 @@ tell(b'{"stage": "serving", "isolation": ["network", "processes", "user", "files
         " another user." in whole.text("en")
     )
     bare = CheckReport("134-a2a", "a.py", honest.observations).text("es")
-    assert "Barreras activas: ninguna; ausentes aquí: sin red, sin ver otros procesos, otro usuario" in bare
+    assert "Barreras: ninguna; ausentes aquí: sin red, sin ver otros procesos, otro usuario" in bare
 
 
 def test_dripping_status_lines_does_not_keep_the_judge_waiting(tmp_path: Path) -> None:
