@@ -50,12 +50,12 @@ TYPES: Mapping[str, str] = {
     **{"str": "string", "text": "string", "int": "integer", "float": "number", "double": "number"},
     **{"bool": "boolean", "list": "array", "dict": "object", "map": "object"},
 }
-"""The type words of the flat forms, and what they are in JSON Schema. Another word is kept as ``x-atdf-type``."""
+"""The type words of the flat forms in JSON Schema's words. Any other is kept as ``x-atdf-type``."""
 
 
 @dataclass(frozen=True)
 class Example:
-    """One example. ``vocabulary`` (of ``VOCABULARIES``) is the words it was written in, ``extra`` the rest of it."""
+    """One example. ``vocabulary`` (of ``VOCABULARIES``): the words it was written in; ``extra``: the rest."""
 
     input: Any
     output: Any = None
@@ -74,7 +74,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class ToolDescription:
-    """A tool as its description has it. The schemas are JSON Schemas, ``ABSENT`` where there is none."""
+    """A tool as its description has it. A schema is a JSON Schema, and ``ABSENT`` where there is none."""
 
     name: str
     description: str
@@ -124,7 +124,7 @@ class _Unreadable(Exception):
 
 
 class _Part:
-    """An object of the document and its pointer. What is asked for and fits is used up; the rest is ``rest``."""
+    """An object of the document and its pointer; ``rest`` is what was not asked for, or did not fit."""
 
     def __init__(self, value: Any, pointer: str) -> None:
         if not isinstance(value, dict):

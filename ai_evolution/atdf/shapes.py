@@ -25,8 +25,8 @@ Path = tuple[str | int, ...]
 
 @dataclass(frozen=True)
 class Form:
-    """One form. ``says`` describes it in both languages; ``embeds`` are the pointers of its JSON Schemas, with
-    ``*`` for each item of a list."""
+    """One form. ``says`` describes it in both languages; ``embeds`` are the pointers of its JSON Schemas,
+    with ``*`` for each item of a list."""
 
     name: str
     says: Text
