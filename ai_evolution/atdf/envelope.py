@@ -1,6 +1,6 @@
 """What a tool answers: success and error as data, in our dialect and two that others speak.
 
-* ``seed``      ``{status, data, meta.timestamp}``; an error's data are code, text, details, expected and solution
+* ``seed``      ``{status, data, meta.timestamp}``; an error's data: code, text, details, expected, solution
 * ``enriched``  the same frame, with message for text, a code in capitals without digits, and expected and
   solution inside details
 * ``problems``  ``{errors: [...]}`` after RFC 7807; it has no word for success

@@ -8,7 +8,7 @@
 * Recursion and work are bounded: past the bound there is a problem, never an exception or a hang.
 
 ``jsonschema`` is the judge. The meta-schema of 2020-12 is slow to evaluate, so a schema that is plainly well
-formed is recognised by a table first (``_Sight``); with the least doubt the meta-schema decides. What was
+formed is recognised by a table first (``sight``); with the least doubt the meta-schema decides. What was
 found out about a schema is remembered by its text, so a schema may be changed between two calls.
 """
 
@@ -21,21 +21,24 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from importlib.resources import files
+from itertools import islice
 from typing import Any
 
 from jsonschema import Draft7Validator, Draft201909Validator, Draft202012Validator, validators
 from jsonschema.exceptions import UnknownType, ValidationError, best_match
-from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped,unused-ignore]
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 from referencing.jsonschema import DRAFT7, DRAFT201909, DRAFT202012
 
 from ai_evolution.atdf.documents import pointer_of
+from ai_evolution.atdf.glance import compiled
+from ai_evolution.atdf.sight import Sight
 
-MAX_STEPS = 50_000
+MAX_STEPS = 20_000
 """References and combinations that are followed for one value; more when the value itself is large."""
 STEPS_EACH = 20
 """So many more for each value in a large document."""
+_FAULTS = 50
 _REMEMBERED = 1_000_000
 """Characters of a schema's text up to which its examination is remembered."""
 
@@ -196,7 +199,7 @@ class _Examined:
     def __init__(self, schema: Any) -> None:
         self.schema: Any = schema
         self.draft = dialect(schema)
-        self.faults = tuple(self._faults())
+        self.faults = tuple(islice(self._faults(), _FAULTS))
 
     def _faults(self) -> Iterator[Problem]:
         if not isinstance(self.schema, dict | bool):
@@ -206,10 +209,19 @@ class _Examined:
             named = _shown(self.schema["$schema"] if isinstance(self.schema, dict) else None)
             yield Problem("/$schema", f"the dialect {named} is not known; accepted: {ACCEPTED}", "$schema")
             return
-        sight = _Sight(self.schema, self.draft)
+        sight = Sight(self.schema)
         if not sight.sure:
             yield from _against_meta(self.schema, self.draft)
-        yield from sight.faults()
+        for path, subschema in sight.subschemas.items():
+            if path and "$schema" in subschema and dialect(subschema) is not self.draft:
+                named = _shown(subschema["$schema"])
+                place = pointer_of((*path, "$schema"))
+                yield Problem(place, f"the dialect changes to {named} inside one schema", "$schema")
+        for path, word, target, found in sight.lost(_SPECIFICATIONS[self.draft]):
+            yield Problem(pointer_of((*path, word)), _lost(target, found), word)
+        for path in sight.circles():
+            words = "the reference leads back to itself and never deeper into the value"
+            yield Problem(pointer_of((*path, "$ref")), words, "$ref")
 
     @cached_property
     def validator(self) -> Any:
@@ -244,235 +256,26 @@ def _against_meta(schema: Any, draft: Any) -> Iterator[Problem]:
             yield problem
 
 
+def _lost(target: str, found: Any) -> str:
+    if found is not None:
+        return f"the reference {_shown(target)} leads to {_kind(found)}, and that is no schema"
+    if target.startswith("#"):
+        return f"the reference {_shown(target)} leads nowhere"
+    return f"the reference {_shown(target)} leaves the document, and references are never fetched"
+
+
 def _without_dialects(schema: Any) -> Any:
-    """The schema without ``$schema`` in its subschemas: there it would change the validator's class."""
-    for subschema in _Sight(schema, None).subschemas.values():
-        subschema.pop("$schema", None)
+    """The schema without any ``$schema``: below the root it would change the class of the validator."""
+    waiting = [schema]
+    while waiting:
+        here = waiting.pop()
+        if isinstance(here, dict):
+            if isinstance(here.get("$schema"), str):
+                del here["$schema"]
+            waiting.extend(each for word, each in here.items() if word not in ("const", "enum"))
+        elif isinstance(here, list):
+            waiting.extend(here)
     return schema
-
-
-_ONE = frozenset(
-    {
-        "additionalItems",
-        "additionalProperties",
-        "contains",
-        "contentSchema",
-        "else",
-        "if",
-        "items",
-        "not",
-        "propertyNames",
-        "then",
-        "unevaluatedItems",
-        "unevaluatedProperties",
-    }
-)
-_LIST = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
-_MAP = frozenset({"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"})
-_NUMBERS = frozenset({"exclusiveMaximum", "exclusiveMinimum", "maximum", "minimum"})
-_COUNTS = frozenset(
-    {
-        "maxContains",
-        "maxItems",
-        "maxLength",
-        "maxProperties",
-        "minContains",
-        "minItems",
-        "minLength",
-        "minProperties",
-    }
-)
-_TEXTS = frozenset({"$comment", "contentEncoding", "contentMediaType", "description", "format", "title"})
-_FLAGS = frozenset({"deprecated", "readOnly", "uniqueItems", "writeOnly"})
-_LISTS = frozenset({"enum", "examples"})
-_ANYTHING = frozenset({"$schema", "const", "default"})
-_DOUBTFUL = frozenset(
-    {
-        "$anchor",
-        "$dynamicAnchor",
-        "$dynamicRef",
-        "$id",
-        "$recursiveAnchor",
-        "$recursiveRef",
-        "$vocabulary",
-        "dependencies",
-        "dependentRequired",
-        "id",
-    }
-)
-_TYPES = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
-_REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
-_SIMPLE_REFERENCE = re.compile(r"#(/[A-Za-z0-9._~$/-]*)?")
-
-
-class _Sight:
-    """One walk through a schema and every schema in it.
-
-    ``sure`` means that the meta-schema would have nothing to say. ``subschemas`` has each object schema by
-    its path; what a reference names is one, wherever it stands.
-    """
-
-    def __init__(self, schema: Any, draft: Any) -> None:
-        self.schema, self.draft = schema, draft
-        self.sure = True
-        self.named = False
-        self.subschemas: dict[tuple[str | int, ...], dict[str, Any]] = {}
-        self.references: list[tuple[tuple[str | int, ...], str, Any]] = []
-        self._waiting: list[tuple[tuple[str | int, ...], Any]] = [((), schema)]
-        while self._waiting:
-            self._visit(*self._waiting.pop())
-
-    def _visit(self, path: tuple[str | int, ...], schema: Any) -> None:
-        if isinstance(schema, bool):
-            return
-        if not isinstance(schema, dict):
-            self.sure = False
-            return
-        if path in self.subschemas:
-            return
-        self.subschemas[path] = schema
-        waiting = self._waiting
-        for word, value in schema.items():
-            if word in _MAP:
-                if isinstance(value, dict):
-                    waiting.extend(((*path, word, name), each) for name, each in value.items())
-                    if word == "patternProperties" and not all(map(_compiles, value)):
-                        self.sure = False
-                else:
-                    self.sure = False
-            elif word in _ONE:
-                if isinstance(value, list):
-                    self.sure = False
-                    waiting.extend(((*path, word, index), each) for index, each in enumerate(value))
-                else:
-                    waiting.append(((*path, word), value))
-            elif word in _LIST:
-                if isinstance(value, list) and value:
-                    waiting.extend(((*path, word, index), each) for index, each in enumerate(value))
-                else:
-                    self.sure = False
-            elif word in _REFERENCES:
-                self._refer(path, word, value)
-            elif word in _DOUBTFUL:
-                self.sure = False
-                self.named = self.named or word in ("$id", "$anchor", "$dynamicAnchor", "id")
-                if word == "dependencies" and isinstance(value, dict):
-                    waiting.extend(
-                        ((*path, word, name), each) for name, each in value.items() if isinstance(each, dict)
-                    )
-            elif self.sure:
-                self.sure = _plain(word, value)
-
-    def _refer(self, path: tuple[str | int, ...], word: str, target: Any) -> None:
-        self.references.append((path, word, target))
-        if not isinstance(target, str) or word != "$ref" or not _SIMPLE_REFERENCE.fullmatch(target):
-            self.sure = False
-            return
-        inside: tuple[str | int, ...] = tuple(
-            step.replace("~1", "/").replace("~0", "~") for step in target[1:].split("/")[1:]
-        )
-        if self.named:
-            return
-        value: Any = self.schema
-        steps: list[str | int] = []
-        for step in inside:
-            if isinstance(value, dict) and step in value:
-                value = value[step]
-                steps.append(step)
-            elif isinstance(value, list) and str(step).isdecimal() and int(step) < len(value):
-                value = value[int(step)]
-                steps.append(int(step))
-            else:
-                return
-        if isinstance(value, dict):
-            self._waiting.append((tuple(steps), value))
-
-    def faults(self) -> Iterator[Problem]:
-        """References that leave the schema or lead nowhere, and dialects that change inside it."""
-        for path, schema in self.subschemas.items():
-            if path and "$schema" in schema and dialect(schema) is not self.draft:
-                named = _shown(schema["$schema"])
-                yield Problem(
-                    pointer_of((*path, "$schema")),
-                    f"the dialect changes to {named} inside one schema",
-                    "$schema",
-                )
-        for path, word, target in self.references:
-            if isinstance(target, str) and (problem := self._fault(path, target)):
-                yield Problem(pointer_of((*path, word)), problem, word)
-
-    def _fault(self, path: tuple[str | int, ...], target: str) -> str | None:
-        try:
-            found = self._resolver(path).lookup(target).contents
-        except Unresolvable:
-            if target.startswith("#"):
-                return f"the reference {_shown(target)} leads nowhere"
-            return f"the reference {_shown(target)} leaves the document, and references are never fetched"
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-            return f"the reference {_shown(target)} can't be resolved"
-        if not isinstance(found, dict | bool):
-            return f"the reference {_shown(target)} leads to {_kind(found)}, and that is no schema"
-        return None
-
-    def _resolver(self, path: tuple[str | int, ...]) -> Any:
-        """Resolves as from the subschema at ``path``: each ``$id`` on the way moves the base."""
-        create = _SPECIFICATIONS[self.draft].create_resource
-        resolver = self._root
-        if self.named:
-            for length in range(1, len(path) + 1):
-                schema = self.subschemas.get(path[:length])
-                if schema is not None:
-                    resolver = resolver.in_subresource(create(schema))
-        return resolver
-
-    @cached_property
-    def _root(self) -> Any:
-        resource = _SPECIFICATIONS[self.draft].create_resource(self.schema)
-        return REGISTRY.resolver_with_root(resource)
-
-
-def _plain(word: str, value: Any) -> bool:
-    """Whether a keyword that holds no schema is plainly well formed; an unknown one is."""
-    if word == "type":
-        if isinstance(value, str):
-            return value in _TYPES
-        return (
-            isinstance(value, list)
-            and len(value) > 0
-            and all(isinstance(each, str) and each in _TYPES for each in value)
-            and len(set(value)) == len(value)
-        )
-    if word == "required":
-        return (
-            isinstance(value, list)
-            and all(isinstance(each, str) for each in value)
-            and len(set(value)) == len(value)
-        )
-    if word in _ANYTHING:
-        return True
-    if word in _TEXTS:
-        return isinstance(value, str)
-    if word in _LISTS:
-        return isinstance(value, list)
-    if word in _FLAGS:
-        return isinstance(value, bool)
-    if word in _COUNTS:
-        return type(value) is int and value >= 0
-    if word in _NUMBERS:
-        return isinstance(value, int | float) and not isinstance(value, bool)
-    if word == "multipleOf":
-        return isinstance(value, int | float) and not isinstance(value, bool) and value > 0
-    if word == "pattern":
-        return isinstance(value, str) and _compiles(value)
-    return True
-
-
-def _compiles(pattern: str) -> bool:
-    try:
-        re.compile(pattern)
-    except (re.error, RecursionError, OverflowError):
-        return False
-    return True
 
 
 # --- our own schemas
@@ -493,9 +296,14 @@ def _own(name: str) -> Any:
     )
 
 
+@cache
+def _quick(name: str) -> Callable[[Any], bool]:
+    return compiled(own(name))
+
+
 def problems_in(value: Any, name: str, *, limit: int = 50) -> list[Problem]:
     """What ``value`` breaks in the library's own schema of that name."""
-    return _evaluate(_own(name), value, limit)
+    return [] if _quick(name)(value) else _evaluate(_own(name), value, limit)
 
 
 # --- words
@@ -562,8 +370,14 @@ def _nearest(error: ValidationError) -> str:
         problem = next(_problems(best))
         here = pointer_of(list(error.absolute_path))
         return problem.message if problem.pointer == here else f"{problem.message} (at {problem.pointer})"
-    said = dict.fromkeys(next(_problems(each)).message for each in error.context)
-    return ", or ".join(list(said)[:3])
+    said = list(dict.fromkeys(next(_problems(each)).message for each in error.context))[:3]
+    begin, between, _ = said[0].partition(_ACCEPTED)
+    if all(each.startswith(begin + between) for each in said):
+        return begin + between + ", or ".join(each.removeprefix(begin + between) for each in said)
+    return ", or ".join(said)
+
+
+_ACCEPTED = " is not accepted; accepted: "
 
 
 def _words(keyword: str, error: ValidationError) -> str:
@@ -572,13 +386,13 @@ def _words(keyword: str, error: ValidationError) -> str:
         case "false":
             return "nothing is accepted here"
         case "type":
-            return f"{_shown(value)} is not accepted; accepted: {_listed(asked)}"
+            return f"{_shown(value)}{_ACCEPTED}{_listed(asked)}"
         case "required":
             return f"{error.message.partition(' is a required property')[0][:80]} is missing"
         case "enum":
-            return f"{_shown(value)} is not accepted; accepted: {_listed(asked)}"
+            return f"{_shown(value)}{_ACCEPTED}{_listed(asked)}"
         case "const":
-            return f"{_shown(value)} is not accepted; accepted: {_shown(asked)}"
+            return f"{_shown(value)}{_ACCEPTED}{_shown(asked)}"
         case "format":
             return f"{_shown(value)} is no {_shown(asked).strip(chr(34))}"
         case "pattern":
