@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 
@@ -71,7 +72,7 @@ def same(one: Any, other: Any) -> bool:
 
 
 def missing(before: Any, after: Any) -> dict[str, Any]:
-    """Return the leaves of ``before`` that ``after`` does not have at the same pointer with the same value."""
+    """Return the leaves of ``before`` that ``after`` does not have at their pointers with their values."""
     kept = dict(leaves(after))
     nothing = object()
     return {at: value for at, value in leaves(before) if not same(kept.get(at, nothing), value)}
@@ -82,64 +83,85 @@ def reported(losses: Iterable[Loss]) -> dict[str, Any]:
     return {at: value for loss in losses for at, value in leaves(loss.value, loss.pointer)}
 
 
-# Where the children of a schema keyword are schemas again: one, a list of them, or by name.
+# What stands below a keyword of a schema: one schema, an array of them, or schemas by name. Else it is data.
 ONE = frozenset(
-    "additionalItems additionalProperties contains contentSchema else if items not propertyNames then "
-    "unevaluatedItems unevaluatedProperties".split()
+    {
+        "additionalItems", "additionalProperties", "contains", "contentSchema", "else", "if", "items", "not",
+        "propertyNames", "then", "unevaluatedItems", "unevaluatedProperties",
+    }
+)  # fmt: skip
+SEVERAL = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
+BY_NAME = frozenset(
+    {"$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties"}
 )
-SEVERAL = frozenset("allOf anyOf items oneOf prefixItems".split())
-BY_NAME = frozenset("$defs definitions dependentSchemas dependencies patternProperties properties".split())
-SCHEMAS = frozenset(
-    "error errorSchema inputSchema input input_schema outputSchema parameters success".split()
+ARGUMENTS = frozenset(
+    {"input", "inputSchema", "input_schema", "parameters", "schema"}
+)  # schemas of arguments
+AROUND = frozenset(
+    {"content", "data", "function", "how_to_use", "inputs", "output", "outputs", "tool", "tools"}
 )
+
+
+def _step(state: str, token: str) -> tuple[str, bool]:
+    """Return what a token leads to (around, schema, names, schemas, data), and whether it is a keyword."""
+    if state == "around" or (state == "schema" and token.isdigit()):
+        if token in ARGUMENTS:
+            return "schema", True
+        return ("around", False) if token in AROUND or token.isdigit() else ("data", True)
+    if state == "schema":
+        if token in BY_NAME:
+            return "names", True
+        return ("schemas" if token in SEVERAL else "schema" if token in ONE else "data"), True
+    return ("schema" if state in ("names", "schemas") else "data"), False
+
+
+def _placed(pointer: str) -> tuple[str, str, str]:
+    """Return the keyword that a pointer lies in, that keyword's pointer, and what the pointer leads to."""
+    state, keyword, place, at = "around", "", "", ""
+    for raw in pointer.split("/")[1:]:
+        token = raw.replace("~1", "/").replace("~0", "~")
+        at += f"/{raw}"
+        state, named = _step(state, token)
+        if named:
+            keyword, place = token, at
+    return keyword, place, state
 
 
 def keyword_of(pointer: str) -> str:
-    """Return the keyword that the leaf at this pointer belongs to: the last one that is no name or position.
+    """Return the keyword that a pointer lies in; names of parameters and positions are none.
 
     ``/inputSchema/properties/url/format`` is ``format``, ``/inputSchema/required/0`` is ``required``,
     ``/annotations/readOnlyHint`` is ``annotations``, ``/inputSchema/properties/any`` is ``properties``.
     """
-    tokens = [token.replace("~1", "/").replace("~0", "~") for token in pointer.split("/")[1:]]
-    keyword, schema, position = "", False, 0
-    while position < len(tokens):
-        token = tokens[position]
-        position += 1
-        if not schema:
-            keyword = keyword or token
-            schema = token in SCHEMAS
+    return _placed(pointer)[0]
+
+
+def keywords(losses: Iterable[Loss]) -> set[tuple[str, str]]:
+    """Return every keyword that is lost, with its pointer: those that lead to a loss and those inside one.
+
+    A lost ``items: {enum: [...]}`` is one ``items`` and one ``enum``, whatever the number of its values; a
+    lost schema of results is one ``outputSchema``.
+    """
+    found = set()
+    stack = []
+    for loss in losses:
+        keyword, place, state = _placed(loss.pointer)
+        found.add((keyword, place))
+        stack.append((loss.pointer, loss.value, state))
+    while stack:
+        at, value, state = stack.pop()
+        if state == "data" or not isinstance(value, Mapping | list):
             continue
-        keyword = token
-        if token in BY_NAME:
-            position += 1
-        elif token in SEVERAL and position < len(tokens) and tokens[position].isdigit():
-            position += 1
-        elif token not in ONE:
-            break
-    return keyword
+        pairs = value.items() if isinstance(value, Mapping) else zip(map(str, count()), value, strict=False)
+        for token, below in pairs:
+            new, named = _step(state, token)
+            if named:
+                found.add((token, f"{at}/{escape(token)}"))
+            stack.append((f"{at}/{escape(token)}", below, new))
+    return found
 
 
 def by_keyword(losses: Iterable[Loss]) -> dict[str, int]:
-    """Count the keywords that a conversion lost: one for each place where a keyword stood, not for each leaf.
-
-    A lost ``enum`` of five values counts once; the same keyword in two parameters counts twice. Sorted by
-    count, then by name.
-    """
-    places: Counter[str] = Counter()
-    for keyword, _ in {
-        (keyword_of(at), _place(at, keyword_of(at))) for loss in losses for at in reported([loss])
-    }:
-        places[keyword] += 1
-    return dict(sorted(places.items(), key=lambda item: (-item[1], item[0])))
-
-
-def _place(pointer: str, keyword: str) -> str:
-    """Return the pointer up to and with the keyword that its leaf belongs to."""
-    mark = f"/{escape(keyword)}"
-    tokens = pointer.split("/")
-    for end in range(len(tokens), 1, -1):
-        if f"/{tokens[end - 1]}" == mark and keyword_of("/".join(tokens[:end])) == keyword:
-            head = "/".join(tokens[:end])
-            if keyword_of(pointer) == keyword and (end == len(tokens) or keyword_of(head) == keyword):
-                return head
-    return pointer
+    """Count the places where each keyword is lost; the most frequent first, then by name."""
+    counted = Counter(keyword for keyword, _ in keywords(losses))
+    return dict(sorted(counted.items(), key=lambda item: (-item[1], item[0])))
