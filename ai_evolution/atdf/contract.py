@@ -147,11 +147,12 @@ class Contract:
     """A tool held to its description.
 
     ``description`` is a ``ToolDescription`` or a document of any form with one tool in it (DocumentError,
-    UsageError otherwise). ``returns`` says what the function gives: ``"data"``, the data of a success (what
-    is no object travels as ``{"value": ...}``), or ``"envelope"``, the whole answer. ``clock_as`` names the
-    parameter in which the function wants the time of the call; arguments come by their names, and an open
-    input schema lets names through that a function must take (``**more``) or be blamed for. ``deadline`` is in seconds. ``lang`` is the
-    language of the contract's own errors. ``observe`` is told every outcome (for a log).
+    UsageError otherwise). Arguments reach the function by their names; an open input schema lets names
+    through that the function must take (``**more``) or be blamed for. ``returns`` says what it gives:
+    ``"data"``, the data of a success (what is no object travels as ``{"value": ...}``), or ``"envelope"``,
+    the whole answer. ``clock_as`` names the parameter in which it wants the time of the call. ``deadline`` is
+    in seconds. ``lang`` is the language of the contract's own errors. ``codes`` replaces some of ``CODES``.
+    ``observe`` is told every outcome (for a log).
     """
 
     def __init__(

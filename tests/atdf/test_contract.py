@@ -628,7 +628,7 @@ TIMES = st.one_of(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(st.dictionaries(st.sampled_from(["Start", "End", "x"]), TIMES | JSON) | JSON)
 def test_whatever_comes_in_a_valid_envelope_comes_out(arguments: Any) -> None:
     before = copy.deepcopy(arguments)
@@ -639,7 +639,7 @@ def test_whatever_comes_in_a_valid_envelope_comes_out(arguments: Any) -> None:
     assert repr(arguments) == repr(before)
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(JSON)
 def test_whatever_comes_out_of_the_tool_a_valid_envelope_is_made_of_it(result: Any) -> None:
     for returns in ("data", "envelope"):
@@ -648,7 +648,7 @@ def test_whatever_comes_out_of_the_tool_a_valid_envelope_is_made_of_it(result: A
         assert outcome.blame == "tool"
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(st.integers(), st.integers(min_value=0))
 def test_a_right_tool_is_never_blamed(a: int, b: int) -> None:
     outcome = divide().outcome({"a": a, "b": b})

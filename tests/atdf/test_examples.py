@@ -301,7 +301,7 @@ SCHEMAS: list[dict[str, Any]] = [
 ACCEPTED = st.tuples(st.sampled_from(SCHEMAS), st.randoms(use_true_random=False))
 
 
-@settings(max_examples=120)
+@settings(max_examples=60)
 @given(ACCEPTED, st.booleans())
 def test_generated_arguments_always_end_in_a_valid_envelope(drawn: Any, honest: bool) -> None:
     schema, chance = drawn
@@ -404,7 +404,7 @@ VALUES: list[Any] = [
 ]
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(SMALL, st.randoms(use_true_random=False))
 def test_what_is_said_to_accept_nothing_accepts_nothing(schema: Any, chance: random.Random) -> None:
     if contradiction(schema):
