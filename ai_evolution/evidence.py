@@ -16,6 +16,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -143,6 +144,7 @@ class Report(_Strict):
     limitations: list[Limit] = Field(min_length=1)
 
     _measurements: dict[str, Any] = PrivateAttr(default_factory=dict)
+    _digest: str = PrivateAttr(default="")
 
     @computed_field(  # type: ignore[prop-decorator]
         description="sha256 over the RFC 8785 bytes of everything else",
@@ -151,7 +153,9 @@ class Report(_Strict):
     @property
     def digest(self) -> str:
         """``sha256:`` and the hash of the RFC 8785 bytes of the document without its digest."""
-        return digest_of(self.model_dump(mode="json", by_alias=True, exclude={"digest"}))
+        if not self._digest:  # a report never changes
+            self._digest = digest_of(self.model_dump(mode="json", by_alias=True, exclude={"digest"}))
+        return self._digest
 
     @property
     def holds(self) -> bool:
@@ -298,7 +302,10 @@ def canonical(value: Any) -> bytes:
 
 
 def plain(value: Any, where: str) -> Any:
-    """``value`` as JSON values (tuples become lists). ``LabError`` naming ``where`` for anything else.
+    """``value`` as JSON values (tuples become lists, members are sorted by name).
+
+    Members are sorted because some come out of maps without an order (protobuf's are), and the file
+    is to have the same bytes everywhere. ``LabError`` naming ``where`` for what is no JSON value.
 
     Sets are refused, because they have no order; so is everything that JSON has no word for.
     """
@@ -306,7 +313,7 @@ def plain(value: Any, where: str) -> Any:
         bad = [key for key in value if not isinstance(key, str)]
         if bad:
             raise LabError(f"{where}: key {bad[0]!r} is not a string")
-        return {key: plain(item, f"{where}/{key}") for key, item in value.items()}
+        return {key: plain(item, f"{where}/{key}") for key, item in sorted(value.items())}
     if isinstance(value, list | tuple):
         return [plain(item, f"{where}/{index}") for index, item in enumerate(value)]
     if value is None or isinstance(value, str | bool | int | float):
@@ -385,12 +392,18 @@ def schema() -> dict[str, Any]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": SCHEMA_ID, **made}
 
 
+@lru_cache(maxsize=1)
+def _validator() -> Any:
+    from jsonschema import Draft202012Validator
+
+    return Draft202012Validator(schema())
+
+
 def schema_problem(document: object) -> str | None:
     """The first way in which ``document`` breaks the schema, with its JSON pointer, or ``None``."""
-    from jsonschema import Draft202012Validator
     from jsonschema.exceptions import best_match
 
-    error = best_match(Draft202012Validator(schema()).iter_errors(document))
+    error = best_match(_validator().iter_errors(document))
     if error is None:
         return None
     return f"{pointer(error.absolute_path) or '/'}: {error.message[:200]}"

@@ -58,7 +58,7 @@ VENV = ROOT / ".venv"
 OLD = ROOT / ".venv.old"  # on its way out
 MADE, INSTALLING = VENV / ".course-made", VENV / ".course-installing"
 PIP_LOG = VENV / ".course-pip.log"
-SETS = ("core", "notebooks", "test")  # each holds the one before it
+SETS = ("core", "notebooks", "test", "bench")  # each holds the one before it
 WINDOWS = os.name == "nt"
 BIN = VENV / ("Scripts" if WINDOWS else "bin")
 PYTHON = BIN / ("python.exe" if WINDOWS else "python")
@@ -236,13 +236,20 @@ def identity() -> str:
     return json.dumps([sys.implementation.cache_tag, getattr(sys, "abiflags", ""), sys.platform, str(VENV)])
 
 
-def project() -> tuple[str, str, dict[str, str]]:
-    """The project's name, version and console scripts."""
+def project() -> tuple[str, str, list[str], dict[str, str]]:
+    """The project's name, version, lines of metadata about what it requires, and console scripts."""
     import tomllib
 
     table = tomllib.loads(read(ROOT / "pyproject.toml"))["project"]
     version = re.search(r'__version__ = "([^"]+)"', read(ROOT / "ai_evolution" / "__init__.py"))
-    return table["name"], version[1] if version else "0", table.get("scripts", {})
+    requires = [f"Requires-Dist: {line}" for line in table.get("dependencies", [])]
+    for extra, lines in table.get("optional-dependencies", {}).items():
+        requires.append(f"Provides-Extra: {extra}")
+        for line in lines:
+            what, _, marker = line.partition(";")
+            only = f'({marker.strip()}) and extra == "{extra}"' if marker else f'extra == "{extra}"'
+            requires.append(f"Requires-Dist: {what.strip()} ; {only}")
+    return table["name"], version[1] if version else "0", requires, table.get("scripts", {})
 
 
 def fingerprint(name: str) -> str:
@@ -384,12 +391,14 @@ def install_project(tick: Callable[[str], None]) -> tuple[int, str]:
     """
     import zipfile
 
-    name, version, scripts = project()
+    name, version, requires, scripts = project()
     plain = re.sub(r"[-_.]+", "_", name)
     info = f"{plain}-{version}.dist-info"
     files = {
         f"{plain}.pth": f"{ROOT}\n",
-        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
+        f"{info}/METADATA": "\n".join(
+            ["Metadata-Version: 2.1", f"Name: {name}", f"Version: {version}", *requires, ""]
+        ),
         f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: course\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
         f"{info}/entry_points.txt": "[console_scripts]\n"
         + "".join(f"{s} = {to}\n" for s, to in scripts.items()),
@@ -617,7 +626,7 @@ def bench(arguments: list[str]) -> int:
     unknown = [name for name in chosen if name not in there]
     if unknown or not there:
         raise Trouble("no bench", given=(unknown or ["*"])[0], known=", ".join(there) or say("none"))
-    ensure("test")  # a baseline may need more than the core
+    ensure("bench")  # a baseline may need more than the course
     codes = [start(PYTHON, there[name]) for name in chosen]
     return int(any(codes))
 

@@ -6,7 +6,7 @@
 
 For maintainers only; it needs ``uv`` on the PATH. Whoever takes the course needs the written files and pip.
 One resolution serves every supported system and Python ("universal"). The largest set is compiled first
-and constrains the others, so that the three files never disagree about a version. No address of a
+and constrains the others, so that the files never disagree about a version. No address of a
 package registry is written: whoever installs chooses their own.
 """
 
@@ -21,6 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 SETS: dict[str, tuple[str, ...]] = {  # file name -> extras of pyproject.toml; the largest first
+    "bench": ("notebooks", "dev", "bench"),
     "test": ("notebooks", "dev"),
     "notebooks": ("notebooks",),
     "core": (),

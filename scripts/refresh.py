@@ -8,7 +8,8 @@
     python scripts/refresh.py --translated PATH   record that the translation PATH follows its original
 
 Written here: the golden report of each class (``evidence.seed-0.json``), the JSON Schema of reports, the
-generated blocks of the pages of the classes, of the cards of papers and of the indexes, and the notebooks.
+picture of a run in the root's README, the generated blocks of the pages of the classes, of the cards of
+papers and of the indexes, and the notebooks.
 
 Blocks of a class page (``README.md``, ``README.es.md``, ``assessment*.md``, every page of the class folder):
 
@@ -31,6 +32,7 @@ import importlib
 import importlib.util
 import io
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -54,6 +56,8 @@ SCRIPT = "scripts/refresh.py"
 ROOT = Path(__file__).resolve().parent.parent
 SCHEMA = "ai_evolution/schemas/evidence.schema.json"
 GOLDEN = "evidence.seed-0.json"
+TERMINAL = ("COLUMNS", "FORCE_COLOR", "TTY_COMPATIBLE")  # what a terminal may say to rich, and a page may not
+PICTURED = 134  # the class whose run the root's README shows
 SHOWN = 3  # findings that the block "output" shows before it cuts
 
 Provider = Callable[["Report", "Language"], str]
@@ -61,12 +65,12 @@ Provider = Callable[["Report", "Language"], str]
 WORDS = {
     "en": {
         "cut": "{n} more findings, then the limitations",
-        "claims": "| Claim | What is claimed | Expected | Observed | Source |",
+        "claims": "| Claim | What is claimed | Expected, and observed with seed 0 | Source |",
         "limits": {"scope": "scope", "model": "model", "measurement": "measurement", "method": "method"},
     },
     "es": {
         "cut": "{n} hallazgos más y, después, las limitaciones",
-        "claims": "| Afirmación | Qué se afirma | Esperado | Observado | Fuente |",
+        "claims": "| Afirmación | Qué se afirma | Esperado, y observado con la semilla 0 | Fuente |",
         "limits": {"scope": "alcance", "model": "modelo", "measurement": "medición", "method": "método"},
     },
 }
@@ -81,7 +85,11 @@ def output_block(report: Report, lang: Language) -> str:
     from ai_evolution.labs import LABS
 
     out = io.StringIO()
-    show_report(Screen(lang, out=out, err=io.StringIO()), report, LABS[report.kind].title[lang])
+    kept = {name: os.environ.pop(name) for name in TERMINAL if name in os.environ}
+    try:
+        show_report(Screen(lang, out=out, err=io.StringIO()), report, LABS[report.kind].title[lang])
+    finally:
+        os.environ.update(kept)
     lines = [line.rstrip() for line in out.getvalue().splitlines()]
     rules = [number for number, line in enumerate(lines) if line.startswith("├")]
     hidden = len(report.evidence) - SHOWN
@@ -108,14 +116,12 @@ def claims_block(report: Report, lang: Language, catalogues: Catalogues, here: s
             raise DocumentError(f"{report.kind}: {item.id} cites {unknown[0]}, which is in no catalogue")
         keys = [f"[{key}]({links[key]})" for key in item.sources]
         says = item.claim.es if lang == "es" else item.claim.en
-        values = [f"`{value_cell(value)}`" for value in (item.expected, item.observed)]
-        lines.append(
-            f"| `{item.id}` | {says.replace('|', chr(92) + '|')} | {' | '.join(values)} | {', '.join(keys)} |"
-        )
+        value = f"`{value_cell(item.expected)}`"  # what was observed is the same, or nothing is written
+        lines.append(f"| `{item.id}` | {says.replace('|', chr(92) + '|')} | {value} | {', '.join(keys)} |")
     return "\n".join(lines)
 
 
-def value_cell(value: object, most: int = 72) -> str:
+def value_cell(value: object, most: int = 110) -> str:
     """A JSON value short enough for a cell of a table."""
     text = json.dumps(value, ensure_ascii=False)
     text = text if len(text) <= most else f"{text[: most - 2]} …"
@@ -162,7 +168,19 @@ def class_files(root: Path, row: CourseClass, catalogues: Catalogues) -> Iterato
             f"{row.lab}: {bad[0]} does not hold with seed 0; nothing is written from such a run"
         )
     yield Generated(f"classes/{row.slug}/{GOLDEN}", report.to_bytes())
+    if row.number == PICTURED:
+        yield from pictures(report)
     yield from class_pages(root, row, report, catalogues, page_providers(row.lab))
+
+
+def pictures(report: Report) -> Iterator[Generated]:
+    """The picture of a run that the root's README shows, for each of its editions."""
+    from ai_evolution.cli.picture import picture
+    from ai_evolution.labs import LABS
+
+    languages: Mapping[Language, str] = {"en": "", "es": ".es"}
+    for lang, end in languages.items():
+        yield Generated.text(f"docs/run{end}.svg", picture(report, LABS[report.kind].title[lang], lang))
 
 
 def class_pages(

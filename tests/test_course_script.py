@@ -22,8 +22,9 @@ SCRIPT = Path(__file__).resolve().parent.parent / "scripts" / "course.py"
 DEADLINE = 120.0
 LAB = """
 import json, sys
+from importlib.metadata import requires
 import ai_evolution, tiny
-print(json.dumps([sys.argv[1:], tiny.VERSION, ai_evolution.__file__]))
+print(json.dumps([sys.argv[1:], tiny.VERSION, ai_evolution.__file__, requires("ai-evolution")]))
 sys.exit(7)
 """
 
@@ -31,6 +32,9 @@ sys.exit(7)
 PYPROJECT = """
 [project]
 name = "ai-evolution"
+dependencies = ["tiny>=1"]
+[project.optional-dependencies]
+dev = ["pytest>=1; python_version > '3'"]
 [project.scripts]
 ai-evolution = "ai_evolution.cli:entry"
 """
@@ -85,6 +89,8 @@ class Project:
 
     def lock(self, name: str, *lines: str) -> None:
         (self.root / "requirements" / f"{name}.txt").write_text("".join(lines), encoding="utf-8")
+        if name == "test":  # the largest set of the real project holds this one
+            self.lock("bench", *lines)
 
     def environment(self, **changes: str) -> dict[str, str]:
         """A person's environment, with pip settings that would spoil an installation if they were heard."""
@@ -137,9 +143,10 @@ def test_a_bare_clone_runs_a_lab_then_the_tests_in_the_same_environment(project:
 
     first = project.run("lab", "134", "--seed", "7")
     assert first.returncode == 7, first
-    arguments, version, package = json.loads(first.stdout)
+    arguments, version, package, requires = json.loads(first.stdout)
     assert (arguments, version) == (["--seed", "7"], "1.0")
     assert Path(package) == project.root / "ai_evolution" / "__init__.py"
+    assert requires == ["tiny>=1", "pytest>=1 ; (python_version > '3') and extra == \"dev\""]
     assert "finding packages" in first.stderr
     assert project.marks == {".course-made", ".course-core"}
     assert not (project.root / "elsewhere").exists()

@@ -234,7 +234,12 @@ def test_every_import_is_declared() -> None:
 # ---------------------------------------------------------------- lock files
 
 
-SETS = {"core": (), "notebooks": ("notebooks",), "test": ("notebooks", "dev")}
+SETS = {
+    "core": (),
+    "notebooks": ("notebooks",),
+    "test": ("notebooks", "dev"),
+    "bench": ("notebooks", "dev", "bench"),
+}
 PIN = re.compile(r"(?m)^([\w.-]+)==(\S+?)(?: ; (.+?))?(?: \\)?$((?:\n +--hash=sha256:[0-9a-f]{64}(?: \\)?)*)")
 Pin = tuple[str, str, int]  # version, marker, number of hashes
 
@@ -270,7 +275,9 @@ def test_every_direct_dependency_is_locked_at_a_version_that_pyproject_allows(na
             assert fits, f"{line} is locked at {version} in requirements/{name}.txt; run scripts/lock.py"
 
 
-@pytest.mark.parametrize(("smaller", "larger"), [("core", "notebooks"), ("notebooks", "test")])
+@pytest.mark.parametrize(
+    ("smaller", "larger"), [("core", "notebooks"), ("notebooks", "test"), ("test", "bench")]
+)
 def test_a_larger_set_holds_the_smaller_at_the_same_versions(smaller: str, larger: str) -> None:
     small, large = pins(smaller), pins(larger)
     for package, rows in small.items():

@@ -20,9 +20,11 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+from ai_evolution.a2a.schema import schema_fault
 from ai_evolution.a2a.signatures import (
     Card,
     Key,
+    claims_everything,
     explicit,
     generate_key,
     parse_card,
@@ -274,16 +276,12 @@ def _whole(value: Any) -> Any:
 
 
 def _schema_problem(schema: Any) -> str | None:
-    from jsonschema import Draft202012Validator
-    from jsonschema.exceptions import SchemaError
-
     if not isinstance(schema, Mapping):
         return "is no JSON object"
+    if why := schema_fault(schema):
+        return "is nested too deeply" if why == "nested too deeply" else f"is no JSON Schema 2020-12: {why}"
     try:
-        Draft202012Validator.check_schema(schema)
         outside = next((ref for ref in _references(schema) if not ref.startswith("#")), None)
-    except SchemaError as error:
-        return f"is no JSON Schema 2020-12: {error.message[:120]}"
     except RecursionError:
         return "is nested too deeply"
     return f"refers outside itself ({outside[:80]!r})" if outside is not None else None
@@ -321,10 +319,11 @@ def lint_card(card: Mapping[str, Any]) -> list[str]:
     Covers the REQUIRED fields of A2A 1.0 section 4.4 (an empty list counts as missing: section
     5.7), interfaces that cannot be used or would carry credentials in the clear, security
     requirements that name an undeclared scheme, skills that cannot be told apart, output schemas
-    that do not work, and what a2a-sdk would leave unsigned, members it does not know among it.
+    that do not work, and what a2a-sdk would leave unsigned, members it does not know among it
+    (unless a signature says that it covers those too, as ours do).
     """
     try:
-        unsigned_by_sdk = uncovered(card)
+        unsigned_by_sdk = [] if claims_everything(card) else uncovered(card)
     except CardRefused as refusal:
         return [f": {refusal}"]
     return [

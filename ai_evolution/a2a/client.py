@@ -28,9 +28,10 @@ from google.protobuf import json_format
 
 from ai_evolution.a2a.connection import Guard, Limits, origin_of, plain
 from ai_evolution.a2a.conversation import COMPLETED, Conversation, state_of
-from ai_evolution.a2a.deliverable import Schema, chosen, content, schema_fault, wire
+from ai_evolution.a2a.deliverable import Schema, chosen, content, wire
 from ai_evolution.a2a.discovery import BINDINGS, fetch_card, interface_of, parse_card
 from ai_evolution.a2a.following import BACKOFF, Answer, Follower, Part, identifier, not_completed
+from ai_evolution.a2a.schema import schema_fault
 from ai_evolution.errors import AgentUnfit, TaskUnsettled, UsageError
 
 if TYPE_CHECKING:
@@ -256,11 +257,7 @@ class Agent:
             return None
         from ai_evolution.a2a.cards import output_schema
 
-        declared = output_schema(self.card, skill)
-        fault = schema_fault(declared) if declared is not None else None
-        if fault:
-            raise AgentUnfit(f"the card's output schema for {skill!r} is none ({fault})", ["output-schema"])
-        return declared
+        return output_schema(self.card, skill)
 
     @asynccontextmanager
     async def _within(self, deadline: float, doing: str, task_id: str) -> AsyncIterator[None]:

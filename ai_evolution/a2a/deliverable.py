@@ -21,7 +21,7 @@ from a2a.types import Artifact, Part, Task, TaskArtifactUpdateEvent
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message
 from jsonschema import Draft202012Validator
-from jsonschema.exceptions import SchemaError, ValidationError, best_match
+from jsonschema.exceptions import ValidationError, best_match
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 
@@ -183,17 +183,6 @@ def _without_data(artifact: Artifact, schema: Schema | None) -> Any:
     if all(part.WhichOneof("content") == "text" for part in artifact.parts):
         return "".join(part.text for part in artifact.parts)
     return [wire(part) for part in artifact.parts]
-
-
-def schema_fault(schema: Any) -> str | None:
-    """Why ``schema`` is no JSON Schema 2020-12, in a few words, or None when it is one."""
-    try:
-        Draft202012Validator.check_schema(schema)
-    except SchemaError as error:
-        return f"{_pointer(error.absolute_path) or '/'}: {plain(error.message, 120)}"
-    except RecursionError:
-        return "nested too deeply"
-    return None
 
 
 def validate(value: Any, schema: Schema, prefix: str = "") -> None:

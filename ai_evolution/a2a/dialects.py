@@ -12,6 +12,7 @@ import copy
 from collections.abc import Mapping
 from typing import Any
 
+import a2a.server.routes  # noqa: F401  first: the adapter and the routes import each other (a2a-sdk 1.3)
 from a2a.compat.v0_3.jsonrpc_adapter import JSONRPC03Adapter
 from a2a.server.request_handlers.response_helpers import agent_card_to_dict
 from a2a.types import AgentCard

@@ -339,7 +339,7 @@ class RequestHandler(DefaultRequestHandler):
                 return current.reply
             stored = await self.store.get(claim.task_id, context)
             task = stored.task if stored is not None else None
-            if task and self._taken(claim, task) and (not settled or self._rests(claim, task)):
+            if task and self._taken(claim, task) and (not settled or _state(task) in states.SETTLED):
                 return apply_history_length(task, params.configuration)
             await self.store.changed(claim.task_id)
 
@@ -348,17 +348,11 @@ class RequestHandler(DefaultRequestHandler):
         taken = any(message.message_id == claim.message_id for message in task.history)
         return taken or _state(task) in states.TERMINAL
 
-    def _rests(self, claim: Claim, task: Task) -> bool:
-        """Whether nothing more comes of the message for now."""
-        state = _state(task)
-        executing = (claim.caller, claim.message_id) in self.guarded.executing
-        return state in states.TERMINAL or (state in states.INTERRUPTED and not executing)
-
     async def _followed(
         self, recorded: Message | Task, claim: Claim, context: ServerCallContext
     ) -> AsyncGenerator[Event, None]:
         """Yield the snapshot of a recorded message and, until the task rests, its live events."""
-        if isinstance(recorded, Message) or self._rests(claim, recorded):
+        if isinstance(recorded, Message) or _state(recorded) in states.SETTLED:
             yield recorded
             return
         request = SubscribeToTaskRequest(id=claim.task_id)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ai_evolution.cli.parser import Parser
+from ai_evolution.cli.show import command
 from ai_evolution.errors import EnvironmentProblem
 
 TYPE_CHECKING = False
@@ -22,8 +23,8 @@ CLASSES = {
 }
 LABS_ONLY = {"en": ("class", "lab", "question"), "es": ("clase", "laboratorio", "pregunta")}
 HOW_TO_RUN = {
-    "en": "Run one: ai-evolution run {lab}   Parameters: {parameters}",
-    "es": "Ejecuta uno: ai-evolution run {lab}   Parámetros: {parameters}",
+    "en": "Run one: {command} run {lab}   Parameters: {parameters}",
+    "es": "Ejecuta uno: {command} run {lab}   Parámetros: {parameters}",
 }
 
 
@@ -53,7 +54,7 @@ def catalog(arguments: argparse.Namespace, screen: Screen) -> int:
             f"--param {p.name}={p.default} ({p.minimum}-{p.maximum}: {getattr(p, screen.lang)})"
             for p in lab.parameters
         )
-        screen.line(HOW_TO_RUN, lab=lab.name, parameters=says or "-")
+        screen.line(HOW_TO_RUN, command=command(), lab=lab.name, parameters=says or "-")
     return 0
 
 
@@ -92,8 +93,8 @@ def _labs(screen: Screen) -> list[dict[str, Any]]:
 # -------------------------------------------------------------------------------- progress
 
 NOTHING = {
-    "en": "Nothing has been run on this machine yet. Begin with: ai-evolution run {lab}",
-    "es": "Todavía no se ha ejecutado nada en esta máquina. Empieza con: ai-evolution run {lab}",
+    "en": "Nothing has been run on this machine yet. Begin with: {command} run {lab}",
+    "es": "Todavía no se ha ejecutado nada en esta máquina. Empieza con: {command} run {lab}",
 }
 DONE = {
     "en": ("class", "lab", "runs", "claims that held", "evidence verified", "exercise"),
@@ -136,7 +137,7 @@ def progress(arguments: argparse.Namespace, screen: Screen) -> int:
         if slug not in slugs.values():
             slugs[next((lab.name for lab in LABS.values() if lab.class_slug == slug), slug)] = slug
     if not slugs:
-        screen.line(NOTHING, lab=next(iter(LABS)))
+        screen.line(NOTHING, command=command(), lab=next(iter(LABS)))
         return 0
     table = screen.table(*DONE[screen.lang])
     for name, slug in sorted(slugs.items(), key=lambda item: item[1]):

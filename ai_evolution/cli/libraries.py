@@ -94,7 +94,7 @@ UNCHECKED = {
 UNSIGNED = {"en": "it carries no signature", "es": "no lleva firma"}
 OVERVIEW = {
     "en": "{name} {version} at {url}: {skills} skill(s), {interfaces}",
-    "es": "{name} {version} en {url}: {skills} habilidad(es), {interfaces}",
+    "es": "{name} {version} en {url}: {skills} skill(s), {interfaces}",
 }
 
 
@@ -367,7 +367,7 @@ SEND = {
     "--answer": {"en": "what to answer if the agent asks; may be repeated, in order",
                  "es": "qué contestar si el agente pregunta; se puede repetir, en orden"},
     "--skill": {"en": "the skill whose declared schema the artifact must satisfy",
-                "es": "la habilidad cuyo esquema declarado debe cumplir el artefacto"},
+                "es": "el skill cuyo esquema declarado debe cumplir el artefacto"},
 }  # fmt: skip
 STATE = {"en": "task {task}: {state}", "es": "tarea {task}: {state}"}
 ASKED = {"en": "the agent asks: {question}", "es": "el agente pregunta: {question}"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from ai_evolution.cli.parser import Parser, choice, nearest, pair, whole
-from ai_evolution.cli.show import Waiting, json_bytes, quiet, show_report
+from ai_evolution.cli.show import Waiting, command, json_bytes, near, quiet, show_report
 from ai_evolution.errors import UsageError
 
 TYPE_CHECKING = False
@@ -51,8 +51,8 @@ WRITTEN = {
     "es": "Evidencia en {path} ({digest})\nCuánto tardó, y dónde, en {run}",
 }
 ANYONE = {
-    "en": "Anyone can check it: ai-evolution verify {path}",
-    "es": "Cualquiera puede comprobarla: ai-evolution verify {path}",
+    "en": "Anyone can check it: {command} verify {path}",
+    "es": "Cualquiera puede comprobarla: {command} verify {path}",
 }
 UNKNOWN_LAB = {
     "en": "no lab is called {given!r}; {hint}",
@@ -148,8 +148,8 @@ def _run(name: str, arguments: argparse.Namespace, screen: Screen, folder: str) 
 
         show_report(screen, report, LABS[name].title[screen.lang])
         if target is not None:
-            screen.line(WRITTEN, path=target, digest=report.digest, run=run_file)
-            screen.line(ANYONE, path=target)
+            screen.line(WRITTEN, path=near(target), digest=report.digest, run=near(run_file))
+            screen.line(ANYONE, command=command(), path=near(target))
     held = sum(item.holds for item in report.evidence)
     note_progress(
         screen,

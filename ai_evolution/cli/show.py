@@ -15,6 +15,7 @@ import sys
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
     from typing import Any, TextIO
 
     from rich.console import Console
@@ -141,6 +142,22 @@ class Screen:
     def show(self, table: Table) -> None:
         """A table on standard output."""
         self.console().print(table)
+
+
+def near(path: Path) -> str:
+    """A path as seen from the current folder when it lies inside it, else whole."""
+    from pathlib import Path
+
+    whole, here = Path(path).absolute(), Path.cwd()
+    return str(whole.relative_to(here)) if whole.is_relative_to(here) else str(whole)
+
+
+def command() -> str:
+    """How this command is typed here: by its name where the shell finds it, else through its Python."""
+    import shutil
+    from pathlib import Path
+
+    return "ai-evolution" if shutil.which("ai-evolution") else f"{near(Path(sys.executable))} -m ai_evolution"
 
 
 def quiet(debug: bool) -> None:

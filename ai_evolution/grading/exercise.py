@@ -214,6 +214,8 @@ _WORDS: Mapping[str, Words] = {
         "expected": "expected",
         "observed": "observed",
         "source": "source",
+        "section": "section",
+        "and": " and ",
         "request": "request",
         "response": "answer",
         "output": "The end of what your agent printed:",
@@ -223,6 +225,8 @@ _WORDS: Mapping[str, Words] = {
         "expected": "se esperaba",
         "observed": "se observó",
         "source": "fuente",
+        "section": "apartado",
+        "and": " y ",
         "request": "petición",
         "response": "respuesta",
         "output": "Lo último que imprimió tu agente:",
@@ -239,7 +243,8 @@ def _says(behaviour_id: str, lang: str) -> str:
 def _failure(o: Observation, words: Words) -> list[str]:
     shown = [(words[k], json.dumps(getattr(o, k), ensure_ascii=False)) for k in ("expected", "observed")]
     lines = ["", f"✗ {o.id}"] + [f"    {name}: {value}" for name, value in shown]
-    lines.append(f"    {words['source']}: {BEHAVIOURS[o.id].source}")
+    source = BEHAVIOURS[o.id].source.replace("section", words["section"]).replace(" and ", words["and"])
+    lines.append(f"    {words['source']}: {source}")
     for each in o.exchange[-3:]:
         lines += [f"    {words['request']}:", *_indented(each.request)]
         lines += [f"    {words['response']}:", *_indented(each.response)]

@@ -59,6 +59,7 @@ from ai_evolution.grading.submission import (
 )
 
 Recompute = Callable[..., Report]
+Believed = Callable[[], Mapping[str, Any]]
 PENDING_COLUMNS = ("key", "student", "criterion", "read", "how", "note", "score")
 
 
@@ -269,9 +270,9 @@ class _Grader:
         return None if self.key is None else student_seed(self.key, student, self.exercise.class_slug)
 
     def grade(self, submission: Submission) -> Grade:
-        report, sound, said = self._evidence(submission)
+        believed, sound, said = self._evidence(submission)
         check = self._agent(submission)
-        conclusion = self._conclusion(submission, report)
+        conclusion = self._conclusion(submission, believed)
         lang = conclusion.lang or _language(submission.files.get(ANSWERS, b""))
         marks = []
         for criterion in self.rubric.criteria:
@@ -286,7 +287,7 @@ class _Grader:
 
     # evidence
 
-    def _evidence(self, submission: Submission) -> tuple[Mapping[str, Any], bool, Words]:
+    def _evidence(self, submission: Submission) -> tuple[Believed, bool, Words]:
         """The report to believe, whether it is the one handed in, and what to say about that one."""
         from ai_evolution.labs import verify
 
@@ -311,12 +312,12 @@ class _Grader:
             return self._own(wanted), False, words(f"evidence.json: {text}", f"evidence.json: {text}")
         says = words(f"evidence.json: {verification.says('en')}", f"evidence.json: {verification.says('es')}")
         if verification.same:
-            return document, True, says
+            return (lambda: document), True, says
         return self._own(wanted if wanted is not None else report.seed), False, says
 
-    def _own(self, seed: int | None) -> Mapping[str, Any]:
-        """What the lab says for this student, where the file does not say it."""
-        return self.recompute(self.lab, 0 if seed is None else seed).document()
+    def _own(self, seed: int | None) -> Believed:
+        """What the lab says for this student, where the file does not say it; run when it is asked for."""
+        return lambda: self.recompute(self.lab, 0 if seed is None else seed).document()
 
     # agent
 
@@ -339,11 +340,11 @@ class _Grader:
 
     # conclusion and answers
 
-    def _conclusion(self, submission: Submission, report: Mapping[str, Any]) -> Conclusion:
+    def _conclusion(self, submission: Submission, believed: Believed) -> Conclusion:
         content = submission.files.get(CONCLUSION)
         if content is None:
             return Conclusion(problem=submission.problems[CONCLUSION])
-        return read_conclusion(content, report)
+        return read_conclusion(content, believed())
 
     def _by_person(self, criterion: Criterion, submission: Submission) -> Mark:
         content = submission.files.get(ANSWERS)

@@ -92,7 +92,7 @@ LABS: Mapping[str, Lab] = {
         class_slug="134-a2a",
         title={
             "en": "A2A: how do sovereign agents delegate to each other?",
-            "es": "A2A: ¿cómo se delegan trabajo agentes soberanos?",
+            "es": "A2A: ¿cómo delegan entre sí los agentes soberanos?",
         },
         load=_multiagent,
         parameters=(

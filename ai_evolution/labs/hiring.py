@@ -4,9 +4,6 @@
 people (drawn from the seed), the checks agent with its private office, its card, and the
 same office once more as an MCP tool and as a colleague in the same process. The agent is
 *scripted*: where a language model would decide, a table of records does.
-
-``python -m ai_evolution.labs.hiring STORE SEED`` serves the agent from a process of its own,
-so that the lab can kill it.
 """
 
 from __future__ import annotations
@@ -258,27 +255,3 @@ def checks_card(url: str = CHECKS, **changes: Any) -> dict[str, Any]:
         ],
     }
     return {**declare_output_schema(card, SKILL, REPORT_SCHEMA), **changes}
-
-
-async def serve_checks(store: str, seed: int) -> None:
-    """Serve the checks agent on a loopback port until killed, and print the port.
-
-    The task table lives in the file ``store``. A request with ``hold`` stays at work for ever:
-    that is the moment in which the lab kills this process.
-    """
-    from ai_evolution.a2a.app import build_app
-    from ai_evolution.a2a.store import SqliteTaskStore
-    from ai_evolution.network import serve
-
-    world = World("multiagent", seed)
-    office = Office.of(world.fork("office"), candidates(world.fork("people"), 8))
-    app = build_app(checks_card(), Verifier(office), store=SqliteTaskStore(store), tokens=TOKENS)
-    _, port, serving = await serve(app)
-    print(port, flush=True)
-    await serving
-
-
-if __name__ == "__main__":
-    import sys
-
-    asyncio.run(serve_checks(sys.argv[1], int(sys.argv[2])))

@@ -10,10 +10,8 @@ a process killed at work. Each numbered question yields one finding.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import dataclasses
 import json
-import sys
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
@@ -37,10 +35,11 @@ from ai_evolution.a2a.dialects import with_v0_3
 from ai_evolution.a2a.push import PushPolicy, PushReceiver, PushSender
 from ai_evolution.a2a.registry import Registry
 from ai_evolution.a2a.store import SqliteTaskStore
-from ai_evolution.errors import AiEvolutionError, LabError
+from ai_evolution.errors import AiEvolutionError
 from ai_evolution.evidence import Claim, Finding, Input, Limitation, Record, Result
 from ai_evolution.journal import Frame, canonical
 from ai_evolution.labs import hiring, integrations, three_ways
+from ai_evolution.labs.elsewhere import ORDERED, OWN_SECRET, Elsewhere, everybody
 from ai_evolution.labs.hiring import CHECKS, HIRING, KID, SKILL, TOKENS, Candidate, Office
 from ai_evolution.network import ASGIApp, Network
 from ai_evolution.world import World
@@ -65,7 +64,6 @@ ADMISSION = (
     "artifact.typed",
 )
 """What the registry wants to have seen before it lets an agent in (ids of ``a2a.behaviours``)."""
-OWN_SECRET = {"salary": "The ceiling for this position is 91000"}
 GRID = [(n, n) for n in range(1, 6)] + [(2, 5), (1, 8)]
 GRACE = 20.0
 """Seconds that anything here may take before it counts as not happening."""
@@ -98,15 +96,15 @@ CLAIMS = (
         "a2a.lifecycle",
         "Each task passes on the wire through submitted, working, input-required, working, completed, in "
         "that order.",
-        "Cada tarea pasa en el cable por submitted, working, input-required, working y completed, en "
-        "ese orden.",
+        "En lo que cruza el cable, cada tarea pasa por submitted, working, input-required, working y "
+        "completed, en ese orden.",
         ("S02",),
     ),
     Claim(
         "a2a.typed-artifact",
         "What is delivered is an artifact {result, sources} that satisfies the schema declared by the skill, "
         "with the values in the agent's records.",
-        "Lo que se entrega es un artefacto {result, sources} que cumple el esquema declarado por la skill, "
+        "Lo que se entrega es un artefacto {result, sources} que cumple el esquema declarado por el skill, "
         "con los valores que constan en los registros del agente.",
         ("S02", "B09"),
     ),
@@ -114,14 +112,14 @@ CLAIMS = (
         "a2a.chat-is-not-result",
         "Nothing is read from the chat: a contradicting last message changes nothing, and a report that is "
         "only told is no report.",
-        "Del chat no se lee nada: un último mensaje que contradice no cambia nada, y un informe solo "
-        "contado no es un informe.",
+        "De la conversación no se lee nada: un último mensaje que contradice al informe no cambia nada, y "
+        "un informe que solo se cuenta en ella no es un informe.",
         ("S02", "P178"),
     ),
     Claim(
         "a2a.unhappy-endings",
         "Failed, canceled and rejected are each reached, and the caller can tell them apart.",
-        "Se llega a failed, a canceled y a rejected, y quien encarga sabe distinguirlos.",
+        "Se alcanzan failed, canceled y rejected, y quien hizo el encargo puede distinguirlos.",
         ("S02",),
     ),
     Claim(
@@ -134,14 +132,14 @@ CLAIMS = (
         "a2a.stream-cut",
         "When the stream is cut after its first event, the caller still ends with the whole artifact, from a "
         "single execution.",
-        "Si el flujo se corta tras su primer evento, quien encarga acaba igualmente con el artefacto "
+        "Si el flujo se corta tras su primer evento, quien hizo el encargo obtiene igualmente el artefacto "
         "completo, y de una sola ejecución.",
         ("S02", "S33"),
     ),
     Claim(
         "a2a.message-once",
         "The same message sent twice makes one task and one execution.",
-        "El mismo mensaje enviado dos veces da una sola tarea y una sola ejecución.",
+        "El mismo mensaje enviado dos veces da lugar a una sola tarea y a una sola ejecución.",
         ("S02", "B06"),
     ),
     Claim(
@@ -156,14 +154,14 @@ CLAIMS = (
         "a2a.push-guarded",
         "A webhook at a metadata address, at a loopback or private address in any spelling, or at a file is "
         "refused.",
-        "Se rechaza un webhook en una dirección de metadatos, en una dirección local o privada escrita de "
-        "cualquier forma, o en un archivo.",
+        "Se rechaza un webhook en una dirección de metadatos, en una dirección local o privada, se escriba "
+        "como se escriba, o en un archivo.",
         ("S02", "B13"),
     ),
     Claim(
         "a2a.wrong-token",
         "A wrong token is answered 401 with the scheme to use.",
-        "Un token equivocado recibe 401 con el esquema que hay que usar.",
+        "Un token equivocado se contesta con 401 y con el esquema que hay que usar.",
         ("S02", "S24"),
     ),
     Claim(
@@ -189,23 +187,23 @@ CLAIMS = (
     Claim(
         "a2a.version-named",
         "A caller that sends no version header is told so with the error VersionNotSupported.",
-        "A quien no envía la cabecera de versión se le dice, con el error VersionNotSupported.",
+        "A quien no envía la cabecera de versión se le avisa con el error VersionNotSupported.",
         ("S02",),
     ),
     Claim(
         "a2a.registry",
         "An agent enters the registry only after its card verifies and a conformance run passes, and its "
         "entry expires.",
-        "Un agente entra en el registro solo si su tarjeta se verifica y supera la prueba de conformidad, "
-        "y su entrada caduca.",
+        "Un agente entra en el registro solo después de que su tarjeta se verifique y él supere una prueba "
+        "de conformidad, y su entrada caduca.",
         ("S02", "P133"),
     ),
     Claim(
         "a2a.audit",
         "Every delegation leaves its consent, its beginning and its outcome on record, and a changed record "
         "is found out.",
-        "De cada delegación constan el consentimiento, el comienzo y el desenlace, y una anotación cambiada "
-        "se descubre.",
+        "De cada delegación constan el consentimiento, el comienzo y el desenlace, y si alguien cambia una "
+        "anotación, se descubre.",
         ("B13", "S21"),
     ),
     Claim(
@@ -218,8 +216,8 @@ CLAIMS = (
     Claim(
         "ways.cost",
         "Independence is paid for on the wire: the hand-off costs no byte, the tool some, the task most.",
-        "La independencia se paga en el cable: el traspaso interno no cuesta un byte, la herramienta "
-        "algunos y la tarea, los que más.",
+        "La independencia se paga en el cable: el traspaso interno no cuesta ni un byte; la herramienta, "
+        "algunos; la tarea es la que más cuesta.",
         ("S01", "S02"),
     ),
     Claim(
@@ -234,14 +232,14 @@ CLAIMS = (
         "N clients and M services need N·M private translators or N+M with a common language, which pays "
         "from three of each; no message loses its meaning.",
         "N clientes y M servicios necesitan N·M traductores privados o N+M con una lengua común, que "
-        "compensa a partir de tres de cada; ningún mensaje pierde el sentido.",
+        "compensa a partir de tres y tres; ningún mensaje pierde su significado.",
         ("P138",),
     ),
     Claim(
         "a2a.killed-at-work",
         "When the server is killed in the middle of a task, no task waits for ever: after the restart it "
         "ends failed, with a reason.",
-        "Si matan al servidor en mitad de una tarea, ninguna tarea espera para siempre: tras el arranque "
+        "Si se mata el servidor en mitad de una tarea, ninguna espera para siempre: al arrancar de nuevo "
         "termina en failed, con un motivo.",
         ("S02", "B06"),
     ),
@@ -252,8 +250,8 @@ LIMITATIONS = (
         "model",
         "The agents are scripted: where a language model would decide, a table of records does. Nothing here "
         "is a fact about language models.",
-        "Los agentes son guiones: donde decidiría un modelo de lenguaje, decide una tabla de registros. "
-        "Nada de esto es un hecho sobre los modelos de lenguaje.",
+        "Los agentes siguen un guion: donde decidiría un modelo de lenguaje, decide una tabla de registros. "
+        "Nada de lo que se ve aquí es un hecho sobre los modelos de lenguaje.",
     ),
     Limitation(
         "a2a.one-machine",
@@ -261,14 +259,14 @@ LIMITATIONS = (
         "Both organisations live on one machine and one clock; real networks add delay, loss and partitions "
         "that no schedule announces.",
         "Las dos organizaciones viven en una sola máquina y con un solo reloj; las redes reales añaden "
-        "demora, pérdidas y particiones que ningún guion anuncia.",
+        "demoras, pérdidas y particiones que nadie programa de antemano.",
     ),
     Limitation(
         "a2a.pinned-keys",
         "scope",
         "Keys and tokens are handed over beforehand. Who issues, rotates and revokes them between "
         "organisations is not shown.",
-        "Las claves y los tokens se entregan de antemano. No se muestra quién los emite, los rota y los "
+        "Las claves y los tokens se entregan de antemano. No se muestra quién los emite, los renueva y los "
         "revoca entre organizaciones.",
     ),
     Limitation(
@@ -276,16 +274,16 @@ LIMITATIONS = (
         "method",
         "A signature shows where a card comes from, and a conformance run shows the behaviours it tried, "
         "once. Neither shows that the reports are right.",
-        "Una firma muestra de dónde viene la tarjeta, y una prueba de conformidad, los comportamientos que "
-        "probó, una vez. Ninguna muestra que los informes sean correctos.",
+        "Una firma muestra de dónde viene una tarjeta; una prueba de conformidad, los comportamientos que "
+        "probó, y una sola vez. Ni la una ni la otra muestran que los informes sean correctos.",
     ),
     Limitation(
         "a2a.opacity-is-literal",
         "method",
         "Opacity is tested by searching for planted texts. A secret that leaks in other words, or through "
         "timing or sizes, would not be found.",
-        "La opacidad se prueba buscando textos plantados. No se hallaría un secreto que se filtrara con "
-        "otras palabras, por los tiempos o por los tamaños.",
+        "La opacidad se prueba buscando textos plantados. Un secreto que se filtrara con otras palabras, o "
+        "por los tiempos o los tamaños, no se encontraría.",
     ),
     Limitation(
         "ways.one-job",
@@ -382,15 +380,15 @@ async def run(
 ) -> AsyncIterator[Record]:
     """Set up both organisations and ask the questions, one finding each."""
     cast = peers or Cast()
-    people = hiring.candidates(world.fork("people"), 17)
-    office = Office.of(world.fork("office"), people)
+    people, office = everybody(world.seed)
     key = generate_key(world.fork("key").random)
     async with AsyncExitStack() as held:
         folder = Path(held.enter_context(tempfile.TemporaryDirectory()))
-        doomed = await held.enter_async_context(Doomed(folder / "tasks.sqlite", world.seed))
+        elsewhere = Elsewhere(folder / "tasks.sqlite", world.seed, transport, GRACE)
+        await held.enter_async_context(elsewhere)
         net = await held.enter_async_context(Network(transport=transport))  # type: ignore[arg-type]
         stage = Stage(world, net, cast, people, office, key, net.client("hiring"))
-        await open_checks(stage)
+        held.push_async_callback((await open_checks(stage)).aclose)
         stage.agent = await held.enter_async_context(stage.connect(CHECKS))
         yield Input("candidates", [dataclasses.asdict(person) for person in people[:candidates]])
         yield Input("webhooks_refused", list(FORBIDDEN_WEBHOOKS))
@@ -402,15 +400,15 @@ async def run(
             strangers(stage, people[13]),
             dialects(stage, people[14]),
             trust(stage, people[15], folder / "audit.jsonl"),
-            comparison(stage, people[16]),
-            crash(stage, doomed),
+            comparison(stage, people[ORDERED], elsewhere),
+            crash(stage, elsewhere),
         ):
             async for record in part:
                 yield record
 
 
-async def open_checks(stage: Stage) -> None:
-    """The checks organisation opens its agent to the network."""
+async def open_checks(stage: Stage) -> PushSender:
+    """The checks organisation opens its agent to the network. Returns what calls the webhooks."""
     card = with_v0_3(hiring.checks_card(), f"{CHECKS}/")
     sender = PushSender(stage.net.client("checks"), stage.cast.policy(), sleep=no_wait)
     app = serving.build_app(
@@ -422,6 +420,7 @@ async def open_checks(stage: Stage) -> None:
         new_id=stage.world.fork("checks").uuid,
     )
     await stage.net.host(CHECKS, stage.cast.front(app))
+    return sender
 
 
 # ------------------------------------------------------- whom may we talk to, before a word is said
@@ -719,16 +718,22 @@ async def admission(registry: Registry, url: str) -> str:
 # --------------------------------------------------------------- what independence costs and buys
 
 
-async def comparison(stage: Stage, person: Candidate) -> AsyncIterator[Record]:
+async def comparison(stage: Stage, person: Candidate, elsewhere: Elsewhere) -> AsyncIterator[Record]:
     # 20-22. The same check from a colleague, from a tool, from an agent: report, price, knowledge.
     async def delegated(person: Candidate) -> Any:
         async with stage.connect(CHECKS) as agent:
             return (await agent.delegate(person.request, answer=yes, deadline=GRACE)).artifact
 
+    async def ordered() -> three_ways.Way:
+        if stage.cast.tool_app is three_ways.tool_app:
+            return await elsewhere.way()
+        app = stage.cast.tool_app(office)
+        return await three_ways.by_tool(stage.net, office, app, person, OWN_SECRET)
+
     office = stage.office
     ways = {
         "handoff": three_ways.by_handoff(stage.cast.colleague(office), person, OWN_SECRET),
-        "tool": await three_ways.by_tool(stage.net, office, stage.cast.tool_app(office), person, OWN_SECRET),
+        "tool": await ordered(),
         "task": await three_ways.by_task(stage.net, office, delegated, person, OWN_SECRET),
     }
     yield Result("three_ways", {name: way.row() for name, way in ways.items()})
@@ -757,46 +762,7 @@ async def comparison(stage: Stage, person: Candidate) -> AsyncIterator[Record]:
 # ------------------------------------------------------------------------ killed in mid-sentence
 
 
-class Doomed:
-    """The checks agent in a process of its own, started early and killed while a task is at work."""
-
-    def __init__(self, store: Path, seed: int) -> None:
-        self.store, self._seed = store, seed
-        self._process: asyncio.subprocess.Process | None = None
-
-    async def __aenter__(self) -> Doomed:
-        self._process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            *("-m", "ai_evolution.labs.hiring", str(self.store), str(self._seed)),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-        )
-        return self
-
-    async def __aexit__(self, *_error: object) -> None:
-        await self.kill()
-
-    async def url(self) -> str:
-        """Where it listens on loopback, once it does."""
-        assert self._process is not None
-        assert self._process.stdout is not None
-        async with asyncio.timeout(GRACE):
-            port = await self._process.stdout.readline()
-        if not port.strip().isdigit():
-            raise LabError("the checks agent did not start in a process of its own")
-        return f"http://127.0.0.1:{int(port)}"
-
-    async def kill(self) -> None:
-        """Kill it as ``kill -9`` does, and reap it."""
-        if self._process is None:
-            return
-        with contextlib.suppress(ProcessLookupError):
-            self._process.kill()
-        await self._process.wait()
-
-
-async def crash(stage: Stage, doomed: Doomed) -> AsyncIterator[Record]:
+async def crash(stage: Stage, doomed: Elsewhere) -> AsyncIterator[Record]:
     # 24. The server is killed with a task at work and starts again on the same table of tasks.
     held = [{"data": {"candidate": "anybody", "consent_id": "C-1", "hold": True}}]
     send = {**stage.message(held), "configuration": {"returnImmediately": True}}

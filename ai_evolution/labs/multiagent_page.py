@@ -16,7 +16,7 @@ ELLIPSIS = "..."
 WIDTH = 96
 LABEL = {
     "en": "*{what} · {dialect} · recorded in the run with seed 0; ids and times in order of appearance*",
-    "es": "*{what} · {dialect} · grabado en la ejecución con semilla 0; ids y tiempos, en orden*",
+    "es": "*{what} · {dialect} · grabado con semilla 0; ids y tiempos, por orden de aparición*",
 }
 CARD_SHOWN = (
     "name",
@@ -135,7 +135,12 @@ def dialects(report: Report, lang: str) -> str:
             _keys(old_done["received"][0]["result"]["artifacts"][0]["parts"][0]),
             _keys(artifact["parts"][0]),
         ),
-        ("endpoint in the card", "dirección en la tarjeta", old_interface, page["supportedInterfaces"][0]),
+        (
+            "endpoint in the card",
+            "punto de acceso en la tarjeta",
+            old_interface,
+            page["supportedInterfaces"][0],
+        ),
         ("security scheme", "esquema de seguridad", old_scheme, {"httpAuthSecurityScheme": new_scheme}),
     ]
     head = {"en": ("what", "in 0.3", "in 1.0"), "es": ("qué", "en 0.3", "en 1.0")}[lang]
@@ -172,11 +177,11 @@ def ways(report: Report, lang: str) -> str:
         ),
         "es": (
             "el mismo encargo como",
-            "viajes de ida y vuelta",
+            "idas y vueltas",
             "mensajes",
             "bytes",
-            "quien encarga aprende",
-            "quien comprueba aprende",
+            "qué llega a saber quien encarga",
+            "qué llega a saber quien verifica",
         ),
     }[lang]
     nothing = {"en": "nothing planted", "es": "nada de lo plantado"}[lang]
@@ -194,7 +199,7 @@ def ways(report: Report, lang: str) -> str:
             learned(row["caller_learns"]),
             learned(row["callee_learns"]),
         )
-        for name, row in measured.items()
+        for name, row in ((name, measured[name]) for name in names)
     ]
     return _table(head, rows)
 

@@ -37,6 +37,10 @@ class Way:
     caller_learns: tuple[str, ...]
     callee_learns: tuple[str, ...]
 
+    def as_dict(self) -> dict[str, Any]:
+        """Every field, as JSON values."""
+        return {"report": self.report, **self.row()}
+
     def row(self) -> dict[str, Any]:
         """The way as one row of a table."""
         return {

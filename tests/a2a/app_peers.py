@@ -98,6 +98,7 @@ class Player(AgentExecutor):
         self.cancelled: list[str] = []
         self.waiting = asyncio.Event()
         self.gate = asyncio.Event()
+        self.finished = asyncio.Event()
         self.cancel_scene = "clean"
         self.contexts: list[RequestContext] = []
 
@@ -117,6 +118,9 @@ class Player(AgentExecutor):
             await updater.complete()
         if self.cancel_scene == "cancels":
             await updater.cancel()
+        if self.cancel_scene == "lets it finish":
+            self.gate.set()
+            await self.finished.wait()
         if self.cancel_scene == "cancels itself":
             raise asyncio.CancelledError(SECRET)
 
@@ -234,6 +238,7 @@ class Player(AgentExecutor):
         self.waiting.set()
         await self.gate.wait()
         await updater.complete()
+        self.finished.set()
 
     async def wait_first(self, context: RequestContext, queue: EventQueue, updater: TaskUpdater) -> None:
         self.waiting.set()

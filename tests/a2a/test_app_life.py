@@ -189,8 +189,21 @@ async def test_of_two_answers_to_one_question_one_is_executed_and_the_other_refu
         assert home.agent.played == ["ask", "complete"]
 
 
+@on_a_loop
+async def test_an_answer_to_a_question_is_never_taken_for_the_answer_to_the_next_one() -> None:
+    async with house() as home:
+        asked = await home.send("ask", "m1")
+        answers = await asyncio.gather(
+            *(home.rpc("SendMessage", message("ask", m, taskId=asked["id"])) for m in ("m2", "m3"))
+        )
+        assert sorted("error" in answer for answer in answers) == [False, True]
+        assert home.agent.played == ["ask", "ask"]
+
+
 @pytest.mark.parametrize("transport", ["memory", "http"])
-@pytest.mark.parametrize("cleanup", ["clean", "cancels", "raises", "completes", "cancels itself"])
+@pytest.mark.parametrize(
+    "cleanup", ["clean", "cancels", "raises", "completes", "cancels itself", "lets it finish"]
+)
 @on_a_loop
 async def test_cancel_ends_canceled_and_a_live_subscriber_sees_it(cleanup: str, transport: Any) -> None:
     agent = Player()  # B15, a2a-python#1170, #1175, adk-python#4127

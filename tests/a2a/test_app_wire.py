@@ -377,6 +377,26 @@ async def test_a_store_that_breaks_gives_an_internal_error_and_not_its_text() ->
         assert b"database" not in home.net.journal.raw()
 
 
+@pytest.mark.parametrize(("path", "is_rpc"), [("/", True), ("/rest/message:stream", False)])
+@on_a_loop
+async def test_a_store_that_breaks_in_the_middle_of_a_stream_leaks_nothing(path: str, is_rpc: bool) -> None:
+    store = SqliteTaskStore()
+    async with house(store=store) as home:
+        params = message("wait", "m1")
+        call = {"jsonrpc": "2.0", "id": 1, "method": "SendStreamingMessage", "params": params}
+        async with home.alice.stream("POST", ORIGIN + path, json=call if is_rpc else params) as stream:
+            parts = stream.aiter_text()
+            text = await anext(parts)
+            await home.agent.waiting.wait()
+            store.close()
+            home.agent.gate.set()
+            async for part in parts:
+                text += part
+        assert "event: error" in text
+        assert "nternal" in text.rpartition("event: error")[2] or "unknown" in text
+        assert b"database" not in home.net.journal.raw()
+
+
 def test_nothing_is_left_on_the_loop_after_a_lifespan_or_aclose(recwarn: pytest.WarningsRecorder) -> None:
     async def live(transport: Any) -> list[str]:
         async with house(transport=transport) as home:

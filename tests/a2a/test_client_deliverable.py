@@ -16,11 +16,11 @@ from ai_evolution.a2a.deliverable import (
     Assembly,
     chosen,
     content,
-    schema_fault,
     validate,
     whole,
     wire,
 )
+from ai_evolution.a2a.schema import schema_fault
 from ai_evolution.errors import CallRefused, DeliverableInvalid
 
 text = st.text(st.characters(codec="utf-8"), max_size=20)

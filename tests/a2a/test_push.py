@@ -210,6 +210,25 @@ async def test_one_slow_webhook_does_not_hold_up_another() -> None:
         slow.gate.set()
 
 
+async def test_an_event_that_comes_just_as_the_last_one_was_delivered_is_not_forgotten() -> None:
+    sent: list[asyncio.Task[None]] = []
+    numbers: list[str] = []
+
+    async def answer(request: httpx.Request) -> httpx.Response:
+        numbers.append(request.headers[SEQUENCE])
+        if len(numbers) == 1:  # runs right after the delivery has ended
+            sent.append(asyncio.create_task(sender.send_notification("t1", STORY[1])))
+        return httpx.Response(200)
+
+    client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+    async with PushSender(client, ALLOW) as sender:
+        await sender.set_info("t1", config(), ALICE)
+        await tell(sender, STORY[:1])
+        await asyncio.gather(*sent)
+    assert numbers == ["1", "2"]
+    assert sender.counts == {"delivered": 2}
+
+
 @pytest.mark.parametrize("trouble", [500, 503, 429, httpx.ConnectError("x"), httpx.ReadTimeout("x")])
 async def test_trouble_that_may_pass_is_tried_again_after_growing_pauses(trouble: int | Exception) -> None:
     hook, naps = Webhook(trouble, trouble, 200), Naps()
@@ -567,6 +586,18 @@ async def test_memory_is_limited() -> None:
     assert await post(app, message(artifact("x", "a")), "2") == 200
     assert await post(app, message(artifact("y", "a")), "3") == 429
     assert app.tasks == ["a", "b"]
+
+
+async def test_waiting_does_not_end_before_the_gaps_are_filled() -> None:
+    app = receiver()
+    await post(app, DELIVERIES[3][1], "4")
+    waiting = asyncio.create_task(app.wait("t1", 10))
+    for number, body in DELIVERIES[:3]:
+        for _ in range(5):
+            await asyncio.sleep(0)
+        assert not waiting.done()
+        await post(app, body, number)
+    assert await waiting == EVENTS
 
 
 async def test_waiting_names_what_is_missing() -> None:

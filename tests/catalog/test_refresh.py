@@ -81,7 +81,7 @@ def pages(repository: Path, given: Report | None = None) -> dict[str, str]:
 
 def test_the_blocks_of_a_page_come_from_the_report_in_the_language_of_the_page(repository: Path) -> None:
     english, spanish = (pages(repository)[f"{HERE}/{name}"] for name in ("README.md", "README.es.md"))
-    assert '| `a2a.claim-0` | Claim \\| 0. | `["a\\|b"]` | `["a\\|b"]` |' in english
+    assert '| `a2a.claim-0` | Claim \\| 0. | `["a\\|b"]` |' in english
     assert "[P138](../../papers/P138.md), [S02](https://a2a-protocol.org/v1.0.0/specification)" in english
     assert "| `a2a.claim-0` | Afirmación \\| 0. |" in spanish
     assert "- **alcance** (`a2a.one-machine`): Una sola máquina." in spanish
@@ -96,6 +96,15 @@ def test_the_output_shows_the_first_findings_and_the_last_line_and_says_what_it_
     assert "⋮ 2 more findings, then the limitations" in output
     assert output.rstrip().endswith("5 of 5 claims hold.")
     assert "⋮" not in pages(repository, report(3))[f"{HERE}/README.md"].split("```")[1]
+
+
+def test_the_output_does_not_depend_on_the_terminal(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = pages(repository)
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert pages(repository) == plain
 
 
 def test_the_rubric_of_an_assessment_comes_from_rubric_json(repository: Path) -> None:

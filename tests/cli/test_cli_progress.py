@@ -31,7 +31,7 @@ for seed in range(int(sys.argv[2])):
 def test_nothing_run_yet_is_said_with_the_command_to_begin(cli: Callable, own_home: Path) -> None:
     done = cli("progress")
     assert (done.code, done.err) == (0, "")
-    assert "ai-evolution run multiagent" in done.out
+    assert " run multiagent" in done.out
     assert not own_home.exists()
 
 

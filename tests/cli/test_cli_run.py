@@ -44,10 +44,19 @@ def test_the_table_shows_claims_limitations_and_where_the_evidence_went(
     done = cli("run", coin, "--table")
     assert (done.code, done.err) == (0, "")
     for words in ("Which side up?", "A coin has two sides.", "coin.lucky", "One coin only",
-                  "2 of 2 claims hold", "run.json", "ai-evolution verify evidence.json"):  # fmt: skip
+                  "2 of 2 claims hold", "run.json", " verify evidence.json"):  # fmt: skip
         assert words in done.out
     assert files(here) == ["evidence.json", "run.json"]
     assert Report.load(here / "evidence.json").digest in done.out
+
+
+def test_the_command_to_verify_works_as_it_is_printed(
+    cli: Callable, coin: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    assert f"{sys.executable} -m ai_evolution verify" in cli("run", coin, "--table").out
+    monkeypatch.setattr("shutil.which", lambda name: f"/somewhere/{name}")
+    assert "check it: ai-evolution verify evidence.json" in cli("run", coin, "--table").out
 
 
 def test_the_table_speaks_spanish(cli: Callable, coin: str) -> None:

@@ -132,8 +132,10 @@ rates = [words[force] / counts[force] for force in forces]
 for force, rate in zip(forces, rates, strict=True):
     print(f"{force:<9}{words[force]:>3} / {counts[force]:>2} = {rate:.2f}")
 fig, ax = plt.subplots()
-ax.bar(forces, rates, color=["#4c72b0" if rate < 0.5 else "#c44e52" for rate in rates])
-ax.axhline(0, color="black", lw=0.8)
+ax.bar([x - 0.2 for x in range(4)], rates, width=0.4, label=tr("by the words", "por las palabras"))
+ax.plot([x + 0.2 for x in range(4)], [0] * 4, "s", color="C1", label=tr("by a field", "por un campo"))
+ax.set_xticks(range(4), forces)
+ax.legend()
 ax.set(ylim=(0, 1), ylabel=tr("share taken for another act", "proporción tomada por otro acto"))
 plt.show()
 assert max(rates) == rates[forces.index("order")]

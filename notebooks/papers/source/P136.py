@@ -71,7 +71,7 @@ print(tr("traces that decide it:", "trazas que lo deciden:"), decided)
 assert (pairs, decided) == (8, 0)
 
 fig, ax = plt.subplots()
-ax.imshow(grid, cmap="RdYlGn", vmin=0, vmax=1)
+ax.imshow(grid, cmap="Blues", vmin=0, vmax=1)
 labels = ["".join("T" if mind[name] else "F" for name in NAMES) for mind in minds]
 ax.set(xticks=range(8), yticks=range(8), xticklabels=labels, yticklabels=labels)
 ax.set(xlabel=tr("what is told (public)", "lo que se dice (público)"))
