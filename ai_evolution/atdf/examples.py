@@ -12,10 +12,11 @@ pass, is said by ``Match`` and noted in the result; nothing matches by luck:
 An example whose output is prose (the classic forms have a sentence there) only shows that the call succeeds,
 and its result says that nothing was compared.
 
-``unreached_codes`` names the failures that are declared and shown by no example. ``trials`` calls the tool
-with generated arguments, half of them acceptable: whatever comes in, an envelope comes out, acceptable
-arguments are never answered with a fault of the tool, and others never reach it. Many calls without a fault
-are evidence and no proof: after n of them, the rate of faulty inputs is below about 3/n (at 95 %).
+``unreached_codes`` names the failures that are declared and shown by no example, ``uncovered_codes`` those
+that the contract may answer with and the error schema does not provide for. ``trials`` calls the tool with
+generated arguments, half of them acceptable: whatever comes in, an envelope comes out, acceptable arguments
+are never answered with a fault of the tool, and others never reach it. Many calls without a fault are
+evidence and no proof: after n of them, the rate of faulty inputs is below about 3/n (at 95 %).
 """
 
 from __future__ import annotations
@@ -23,15 +24,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from random import Random
 from typing import Any, Literal
 
 from ai_evolution.atdf.contract import Contract, Outcome
 from ai_evolution.atdf.description import Example
-from ai_evolution.atdf.envelope import problems_of
+from ai_evolution.atdf.envelope import error, problems_of
 from ai_evolution.atdf.faults import is_ellipsis, schema_of, speaks_of_envelopes
 from ai_evolution.atdf.samples import samples, strays
+from ai_evolution.atdf.schemas import problems
 from ai_evolution.errors import UsageError
 
 _PROSE = frozenset(
@@ -144,6 +146,23 @@ def unreached_codes(contract: Contract, results: Iterable[ExampleResult] | None 
     results = run(contract) if results is None else results
     reached = {result.outcome.envelope["data"].get("code") for result in results}
     return tuple(code for code in declared_codes(contract) if code not in reached)
+
+
+def uncovered_codes(contract: Contract) -> tuple[str, ...]:
+    """The codes of the contract's own errors that the declared error schema does not provide for.
+
+    A caller who reads the description does not expect them; ``codes=`` of the contract, or a wider schema,
+    mends that. Empty where no error schema is declared.
+    """
+    schema = schema_of(contract.description, "error")
+    codes = [*contract.codes.values(), *(each.code for each in (*contract.pre, *contract.post) if each.code)]
+    at = datetime(2026, 1, 5, tzinfo=UTC)
+    found = []
+    for code in dict.fromkeys(codes):
+        answer = error(code, "x", details={}, expected="x", solution="x", at=at)
+        if problems(answer if speaks_of_envelopes(schema) else answer["data"], schema, limit=1):
+            found.append(code)
+    return tuple(found)
 
 
 @dataclass(frozen=True)

@@ -57,6 +57,13 @@ def faults(description: ToolDescription, conditions: Iterable[Coded] = ()) -> li
                 wrong = [
                     Problem(f"/{part}{where.rstrip('/')}", f"no value satisfies it: {why}", "contradiction")
                 ]
+            elif part != "input" and speaks_of_envelopes(schema):
+                status = schema["properties"]["status"]
+                if problems(part, status, limit=1) and "$ref" not in str(status):
+                    message = (
+                        f"the schema of {'successes' if part == 'success' else 'errors'} refuses {part!r}"
+                    )
+                    wrong = [Problem(f"/{part}/properties/status", message, "contradiction")]
         found += wrong
     if found:
         return found

@@ -17,6 +17,7 @@ from date_range import ANSWER, date_range, document
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ai_evolution.atdf import values
 from ai_evolution.atdf.attempts import AttemptLedger
 from ai_evolution.atdf.contract import CODES, Condition, Contract, Outcome, ToolFailure, contract
 from ai_evolution.atdf.description import ABSENT, Example, Failure, ToolDescription
@@ -165,7 +166,8 @@ def test_arguments_that_are_no_json_object_are_the_caller_s(arguments: Any) -> N
     json.dumps(outcome.envelope, allow_nan=False).encode()
 
 
-def test_arguments_without_end_are_the_caller_s() -> None:
+def test_arguments_without_end_are_the_caller_s(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(values, "MAX_VALUES", 50_000)
     endless: dict[str, Any] = {"b": 1}
     endless["a"] = endless
     wide: list[Any] = []
@@ -187,8 +189,8 @@ def test_what_the_caller_handed_in_is_never_changed() -> None:
         a.append(4)
         return {"all": a}
 
-    def greedy_condition(values: Mapping[str, Any], _: datetime) -> bool:
-        values["a"].append(9)
+    def greedy_condition(given: Mapping[str, Any], _: datetime) -> bool:
+        given["a"].append(9)
         return True
 
     held = Contract(
@@ -314,6 +316,8 @@ def test_a_result_that_is_no_object_travels_under_value() -> None:
         {"input_schema": {"properties": {"a": {"const": 1, "type": "string"}}, "required": ["a"]}},
         {"input_schema": {"$ref": "https://example.org/schema"}},
         {"success_schema": {"enum": []}},
+        {"success_schema": {"type": "object", "properties": {"status": {"const": "error"}, "data": {}}}},
+        {"error_schema": {"type": "object", "properties": {"status": {"enum": ["failed"]}, "data": {}}}},
         {"success_schema": {"allOf": [{"type": "string"}, {"type": "object"}]}},
         {"error_schema": {"type": "object", "required": ["a"], "additionalProperties": False}},
         {"examples": (Example({"a": "7", "b": 2}, {"quotient": 3, "rest": 1}),)},
@@ -384,7 +388,7 @@ def test_a_condition_that_cannot_be_evaluated_is_a_fault_of_the_description(cond
 
 
 def test_words_that_cannot_be_made_are_a_fault_of_the_description() -> None:
-    broken = replace(holding(False), solution=lambda values, _: values["nothing"])
+    broken = replace(holding(False), solution=lambda given, _: given["nothing"])
     assert divide(pre=[broken]).outcome({"a": 7, "b": 2}).blame == "description"
 
 

@@ -93,6 +93,18 @@ def test_codes_are_found_wherever_they_are_declared() -> None:
     assert examples.declared_codes(tool) == ("A", "B", "C")
 
 
+def test_codes_of_the_contract_that_the_error_schema_does_not_provide_for_are_named() -> None:
+    assert examples.uncovered_codes(date_range()) == ()
+    closed = replace(
+        ANYTHING, error_schema={"properties": {"code": {"enum": ["TOOL_FAILED", "INVALID_RESULT"]}}}
+    )
+    tool = Contract(closed, dict, codes={"arguments": "TOOL_FAILED"})
+    assert examples.uncovered_codes(tool) == (
+        "PRECONDITION_BROKEN", "DEADLINE_EXCEEDED", "POSTCONDITION_BROKEN", "UNDECLARED_FAILURE",
+        "INVALID_DESCRIPTION",
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("drifted", "pointer"),
     [
