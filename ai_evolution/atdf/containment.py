@@ -814,9 +814,10 @@ class _Comparison:
 
     def _unique_items(self, branch: Branch, right: Part, _: _Walk) -> Iterator[Hole]:
         if right.view["uniqueItems"] and not any(branch.said("uniqueItems")) and self.longest(branch) > 1:
+            items = self.anything(self.item(branch, inf), branch)
 
             def twins() -> Iterator[Any]:
-                return ([one, one] for one in self.drawn(self.item(branch, inf), MAX_DEPTH - 2))
+                return ([one, one] for one in self.drawn(items, MAX_DEPTH - 2))
 
             yield self.hole(branch, right, "uniqueItems", twins)
 
