@@ -13,24 +13,27 @@ here.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from ai_evolution.atdf.losses import Conversion, Loss, by_keyword, join, keyword_of, leaves, missing
 from ai_evolution.atdf.shapes import detect
-from ai_evolution.atdf.translation import READ, WRITE, style_of, text_of
+from ai_evolution.atdf.translation import READ, WRITE, Style, style_of, text_of
 from ai_evolution.errors import DocumentError, UsageError
 
 TARGETS = tuple(WRITE)
 CATALOGUES = frozenset(("atdf-tools", "mcp"))  # forms whose tools may stand in {"tools": [...]}
 
 
-def convert(value: Any, to: str, *, source: str | None = None) -> Conversion:
+def convert(value: Any, to: str, *, source: str | None = None, like: Any = None) -> Conversion:
     """Return a tool description in the form ``to``, with what was lost on the way.
 
     ``value`` is one description, a list of them, or a tools list (``{"tools": [...]}``). Several come back
     as a list; a tools list stays one when it goes to ``mcp`` or ``atdf-tools``. The result shares what did
-    not change with ``value``. ``source`` is detected when it is not given.
+    not change with ``value``. ``like`` is an earlier document in the form ``to``: among equal spellings
+    (``id`` or ``tool_id``, the words of examples) the result takes those of that one. ``source`` is detected
+    when it is not given.
+
     Raises ``UsageError`` for an unknown form, ``DocumentError`` for a document that can't be read as one.
     """
     if to not in WRITE:
@@ -43,9 +46,17 @@ def convert(value: Any, to: str, *, source: str | None = None) -> Conversion:
     documents: list[Any] = []
     losses: list[Loss] = []
     derived: list[str] = []
+    if (
+        source is None
+        and around is not None
+        and all(isinstance(one, dict) and "inputSchema" in one for _, one in entries)
+    ):
+        source = source_of(value)
+    models = [one for _, one in _entries(like, to)[0]] if like is not None else []
     for position, (at, entry) in enumerate(entries):
         form = source or source_of(entry)
-        document, lost, made = _convert_one(entry, form, to, at)
+        style = style_of(models[position], to) if position < len(models) else {}
+        document, lost, made = _convert_one(entry, form, to, at, style)
         place = join(position) if several else ""
         if listed or (around is not None and to in CATALOGUES):
             place = join("tools", position)
@@ -62,24 +73,25 @@ def convert(value: Any, to: str, *, source: str | None = None) -> Conversion:
     return Conversion(whole, tuple(losses), tuple(derived))
 
 
-def _entries(value: Any, source: str | None) -> tuple[Iterator[tuple[str, Any]], dict[str, Any] | None]:
+def _entries(value: Any, source: str | None) -> tuple[list[tuple[str, Any]], dict[str, Any] | None]:
     """Return each tool with its pointer, and what stands around them in a tools list."""
     if isinstance(value, list):
-        return ((join(i), one) for i, one in enumerate(value)), None
+        return [(join(i), one) for i, one in enumerate(value)], None
     tools = value.get("tools") if isinstance(value, dict) else None
     if isinstance(tools, list) and (source is None or source in CATALOGUES):
         around = {key: one for key, one in value.items() if key != "tools"}
-        return ((join("tools", i), one) for i, one in enumerate(tools)), around
-    return iter([("", value)]), None
+        return [(join("tools", i), one) for i, one in enumerate(tools)], around
+    return [("", value)], None
 
 
-def _convert_one(value: Any, source: str, to: str, at: str) -> tuple[Any, list[Loss], list[str]]:
+def _convert_one(
+    value: Any, source: str, to: str, at: str, wanted: Style
+) -> tuple[Any, list[Loss], list[str]]:
     if source == to:
         return value, [], []
     try:
-        style = style_of(value, source)
-        document, derived = WRITE[to](READ[source](value), {})
-        back, _ = WRITE[source](READ[to](document), style)
+        document, derived = WRITE[to](READ[source](value), wanted)
+        back, _ = WRITE[source](READ[to](document), style_of(value, source))
     except DocumentError as error:
         raise DocumentError(
             f"{at}{error}" if str(error).startswith("/") else f"{at} {error}".strip()
@@ -99,10 +111,12 @@ def losses_between(before: Any, after: Any, to: str) -> list[Loss]:
         total.update(ancestors)
         if pointer in gone:
             lost.update(ancestors)
-    roots = dict.fromkeys(
-        next(one for one in _ancestors(pointer) if lost[one] == total[one]) for pointer in gone
-    )
     kept = dict(leaves(after))
+    there = {branch for pointer in kept for branch in _ancestors(pointer)}
+    roots = dict.fromkeys(
+        next(one for one in _ancestors(at) if one == at or (lost[one] == total[one] and one not in there))
+        for at in gone
+    )
     return [Loss(root, _at(before, root), _why(root, kept, to)) for root in roots]
 
 

@@ -34,7 +34,7 @@ def word_of(schema: Any) -> str:
 
 
 def _remembered(schema: dict[str, Any]) -> str | None:
-    """Return the word under which a list had this parameter, when it is not the one that ``word_of`` gives."""
+    """Return the word that a list had for this parameter, when it is not the one that ``word_of`` gives."""
     word = schema.get(WORD)
     if not isinstance(word, str) or word in ("", word_of(schema)):
         return None

@@ -103,6 +103,11 @@ class Maker:
             return self.one(NUMBERS) if self.pick(3) else self.pick(1000) - 9
         return self.one((True, False)) if kind == 4 else None
 
+    def distinct(self) -> list[Any]:
+        """Return scalars that differ in JSON Schema (1 and 1.0 are the same, true is another)."""
+        drawn = [self.scalar(), *self.some(3, self.scalar)]
+        return list({(isinstance(one, bool), one): one for one in drawn}.values())
+
     def value(self, depth: int = 2) -> Any:
         kind = self.pick(5) if depth else 0
         if kind == 3:
@@ -155,9 +160,7 @@ class Maker:
             "exclusiveMinimum": lambda: self.one(NUMBERS),
             "exclusiveMaximum": lambda: self.one(NUMBERS),
             "multipleOf": lambda: self.one((1, 0.5, 3)),
-            "enum": lambda: list(
-                {repr(one): one for one in [self.scalar(), *self.some(3, self.scalar)]}.values()
-            ),
+            "enum": self.distinct,
             "examples": lambda: self.some(2, self.value),
             "pattern": lambda: self.one(("^a", "[0-9]+", "")),
             "required": lambda: self.names(3),
@@ -371,7 +374,8 @@ class Maker:
                 "when_to_use": self.text, "metadata": lambda: self.stamped() | {"domain": self.text()},
                 "localization": lambda: {"es": {"description": self.text()}},
                 "prerequisites": lambda: {"policies": self.some(2, self.text)},
-                "examples": lambda: self.some(2, lambda: self.object() | {"name": self.text()}), "feedback": lambda: {"success_rate": 0.5},
+                "examples": lambda: self.some(2, lambda: self.object() | {"name": self.text()}),
+                "feedback": lambda: {"success_rate": 0.5},
                 "unknown": self.value,
             },
         )  # fmt: skip

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ai_evolution.atdf.parameters import Order, split
+from ai_evolution.atdf.parameters import Order, split, word_of
 from ai_evolution.atdf.translation.facets import (
     SUCCESS,
     Facets,
@@ -44,6 +44,8 @@ EXTENSIONS = ("x-mcp", "x-mcp-order", "x-atdf")
 def read_basic(document: Any) -> Facets:
     """Return the facets of an ATDF 1.x description."""
     facets, members = _read_common(dict(as_object(document)), "atdf-1", {}, {})
+    if facets.get("when_to_use") == facets.get("description"):
+        facets.pop("when_to_use", None)  # there is no room for a mark: the same text twice says nothing new
     keep(facets, "atdf-1", "root", members)
     return facets
 
@@ -158,10 +160,11 @@ def _write_common(facets: Facets, style: Style, form: str) -> tuple[dict[str, An
     parameters, left, order = split(facets.get("input", {}), inline)
     for parameter in parameters:
         if parameter["name"] in inline:
-            own = parameter.setdefault("schema", {})
-            own |= {
-                key: parameter[key] for key in ("type", "description") if key in inline[parameter["name"]]
-            }
+            given = inline[parameter["name"]]
+            twice = {key: parameter[key] for key in ("type", "description") if key in given}
+            parameter["schema"] = twice | parameter.get("schema", {})
+            if "type" not in given and word_of(parameter["schema"]) == parameter["type"]:
+                parameter["schema"].pop("type", None)
     description = spoken(facets)
     outputs, made = write_outputs(facets, form)
     version = style.get("schema_version", "2.0.0" if form == "atdf-2" else None)
@@ -185,8 +188,6 @@ def _write_common(facets: Facets, style: Style, form: str) -> tuple[dict[str, An
 def _complete_examples(facets: Facets, style: Style, said: str) -> tuple[list[dict[str, Any]], list[str]]:
     """Return examples that have the goal, the input and the expected result which 2.x asks for."""
     written = write_examples(facets, "goal", style)
-    if "examples" in style:
-        return written, []
     derived = []
     for position, (item, example) in enumerate(zip(written, facets["examples"], strict=True)):
         for word, made in (("goal", said), ("input_values", {}), ("expected_result", outcome(example))):

@@ -188,9 +188,13 @@ def write_examples(facets: Facets, vocabulary: str, style: Style) -> list[dict[s
     words, used, written = dict(EXAMPLE_WORDS[vocabulary]), style.get("examples", ()), []
     for position, example in enumerate(facets.get("examples", ())):
         mine = words | (used[position] if position < len(used) else {})
-        item = {mine[part]: value for part, value in example.items() if part in mine}
+        taken = {mine[part] for part in example if part in mine}
         written.append(
-            item | {part: value for part, value in example.items() if mine.get(part, part) not in item}
+            {
+                mine.get(part, part): value
+                for part, value in example.items()
+                if part in mine or part not in taken
+            }
         )
     return written
 
@@ -279,6 +283,8 @@ def read_outputs(facets: Facets, form: str, given: Any, *where: str) -> None:
     """Read success and failures in words."""
     outputs = dict(as_object(given, *where))
     take(facets, outputs, success_text="success", failures="failure")
+    if form != "atdf-2" and facets.get("success_text") == SUCCESS:
+        del facets["success_text"]  # nothing is known, and there is no room for a mark
     if facets.get("failures") == []:
         del facets["failures"]
     keep(facets, form, "outputs", outputs)

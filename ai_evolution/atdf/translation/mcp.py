@@ -22,6 +22,7 @@ from ai_evolution.atdf.translation.facets import (
     take,
     text_at,
     text_of,
+    texts,
     uncarried,
     write_examples,
 )
@@ -63,7 +64,10 @@ def _lifted(facets: Facets, tool: Any, meta: dict[str, Any]) -> Facets:
     if not others:
         del members["_meta"]
     lifted = {facet: value for facet, value in facets.items() if facet != "mcp"} | carried
-    lifted |= {"order": list(tool)} | ({"mcp": members} if members else {})
+    lifted |= {"mcp": members} if members else {}
+    lifted.pop("order", None)
+    if list(tool) != [*_usual(lifted), *(() if others else ("_meta",))]:
+        lifted["order"] = list(tool)
     again = read_enhanced(write_enhanced(lifted, {})[0])
     return lifted if text_of(write_mcp(again, {})[0]) == text_of(tool) else facets
 
@@ -105,15 +109,17 @@ def read_listed(tool: Any) -> Facets:
     take(facets, members, *LISTED)
     if suits("examples", members.get("examples")):
         facets["examples"] = read_examples(members.pop("examples"))
+    marks = members.pop("x-derived") if texts(members.get("x-derived")) else []
+    for position, example in enumerate(facets.get("examples", ())):
+        if f"/examples/{position}/name" in marks and example.get("goal") == facets["name"]:
+            del example["goal"]
+    if "/description" in marks and facets.get("description") == spoken({"name": facets["name"]}):
+        del facets["description"]
     if members:
         facets["mcp"] = members
-    if members.get("x-derived") == ["/description"]:
-        del members["x-derived"]
-        facets = {
-            k: v
-            for k, v in facets.items()
-            if k != "description" or v != spoken({**facets, "description": ""})
-        }
+    own = {*LISTED, "examples", "x-derived", *(("_meta",) if "_meta" not in members else ())}
+    if [key for key in facets.get("order", ()) if key not in own] == _usual(facets):
+        del facets["order"]  # these keys stand where this form puts them
     return facets
 
 
@@ -121,13 +127,25 @@ def write_listed(facets: Facets, style: Style) -> Written:
     """Return one tool of a tools list."""
     placed = [*LISTED]
     more = {key: facets[key] for key in LISTED if key in facets}
+    marks: list[str] = []
     if "examples" in facets:
-        examples = write_examples(facets, "name", style)
+        examples, unnamed = _named_examples(facets, style)
         if fits("atdf-tools", examples, "tools", "items", "examples"):
             placed.append("examples")
             more["examples"] = examples
+            marks = unnamed
     tool, derived = _write(facets, placed)
     if "description" not in tool:
-        tool = {"name": tool["name"], "description": spoken(facets)} | tool | {"x-derived": ["/description"]}
-        derived = ["/description", *derived]
-    return tool | more, derived
+        tool = {"name": tool["name"], "description": spoken(facets)} | tool
+        marks = ["/description", *marks]
+    return tool | more | ({"x-derived": marks} if marks else {}), [*marks, *derived]
+
+
+def _named_examples(facets: Facets, style: Style) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return examples with the name that the form asks for."""
+    examples, derived = write_examples(facets, "name", style), []
+    for position, example in enumerate(examples):
+        if "name" not in example:
+            example["name"] = facets["name"]
+            derived.append(f"/examples/{position}/name")
+    return examples, derived

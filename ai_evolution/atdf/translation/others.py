@@ -64,6 +64,9 @@ def read_tool(document: Any) -> Facets:
         facets["examples"] = read_examples(members.pop("examples"))
     marks = members.pop("x-derived", None)
     if isinstance(marks, list):
+        for position, example in enumerate(facets.get("examples", ())):
+            if f"/examples/{position}/output" in marks and example.get("output") == {}:
+                del example["output"]
         for facet, pointer in SCHEMA_PLACES:
             if pointer in marks and facets.get(facet) == {}:
                 del facets[facet]
@@ -83,17 +86,21 @@ def write_tool(facets: Facets, style: Style) -> Written:
     placed = {"input", "success", "error", *(facet for facet in ("name", "description") if facets.get(facet))}
     tool: dict[str, Any] = {"name": facets["name"] or "tool", "description": spoken(facets)}
     placed |= {*write_fitting_in_tool(facets, tool)}
+    derived: list[str] = []
     schemas = {facet: facets.get(facet, {}) for facet, _ in SCHEMA_PLACES}
     tool["input"] = schemas.pop("input")
     tool["output"] = schemas | kept(facets, "atdf-tool", "output")
     if "examples" in facets:
         examples = write_examples(facets, "pair", style)
+        silent = [position for position, example in enumerate(examples) if "output" not in example]
+        examples = [{"output": {}} | example for example in examples]
         if fits("atdf-tool", examples, "tool", "examples"):
             tool["examples"] = examples
             placed.add("examples")
+            derived = [f"/examples/{position}/output" for position in silent]
     if carried := uncarried(facets, placed, "atdf-tool"):
         tool["x-atdf"] = carried
-    derived = [] if facets.get("description") else ["/description"]
+    derived += [] if facets.get("description") else ["/description"]
     derived += [pointer for facet, pointer in SCHEMA_PLACES if facet not in facets]
     if derived:
         tool["x-derived"] = derived
