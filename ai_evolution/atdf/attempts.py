@@ -9,9 +9,9 @@ of the envelopes, not parsed from rendered text (ironclaw#2240).
 An attempt is known by the tool, the canonical form of its arguments (RFC 8785: 1 and 1.0 are one number,
 the order of names is nothing) and the digest of its result. Equal failures are counted; another argument is a
 new attempt; a success clears. What changes by itself in a result, its timestamp and date-times that
-the caller did not send, is no difference. A result that differs each time may be progress, so it gets further,
-up to ``ceiling`` failures in all. A call that never came back (its process died) counts as
-a failure after ``lost_after``.
+the caller did not send, is no difference. A result that differs each time may be progress, so it gets
+further, up to ``ceiling`` failures in all. A call that never came back (its process died) counts as a failure
+after ``lost_after``.
 
 With a path the memory is one SQLite file that processes share, so it holds after a restart too. Failures
 older than ``memory`` are forgotten: a network that was down yesterday is no reason today.

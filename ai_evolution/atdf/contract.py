@@ -184,6 +184,10 @@ class Contract:
                 f"condition {wordless[0]!r} says nothing, a sentence in English and Spanish accepted"
             )
         self.description = _one(description)
+        properties = schema_of(self.description, "input")
+        properties = properties.get("properties", {}) if isinstance(properties, dict) else {}
+        if clock_as is not None and clock_as in properties:
+            raise UsageError(f"clock_as={clock_as!r} given, a name that is no argument of the tool accepted")
         self.pre, self.post = tuple(pre), tuple(post)
         self.codes: Mapping[Kind, str] = {**CODES, **(codes or {})}
         self._function = function
@@ -274,7 +278,7 @@ class Contract:
         """As ``demand``, for ``aoutcome``."""
         return _demanded(await self.aoutcome(arguments))
 
-    def __call__(self, **arguments: Any) -> Any:
+    def __call__(self, /, **arguments: Any) -> Any:
         """``call`` with the arguments by name; for an async function a coroutine that gives the envelope."""
         return self.acall(arguments) if self.is_async else self.call(arguments)
 
@@ -315,6 +319,9 @@ class Contract:
         if wrong:
             return self._bad_arguments({}, wrong, moment)
         if wrong := problems(copied, schema_of(self.description, "input")):
+            return self._bad_arguments(copied, wrong, moment)
+        if self._clock_as in copied:
+            wrong = [Problem(f"/{self._clock_as}", "the tool has the time from its own clock", "clock")]
             return self._bad_arguments(copied, wrong, moment)
         return self._conditions("precondition", self.pre, copied, moment) or copied
 

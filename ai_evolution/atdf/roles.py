@@ -296,7 +296,7 @@ class Boundary:
     ``retries`` is how often a request may be revised and a result asked for again. ``degrade`` is the second
     best. ``escalate`` is whoever decides: True lets a request pass that the role must escalate. Without it,
     and with any other answer, such a request ends ``escalated``; so does a result that stays broken, if there
-    is somebody to decide.
+    is somebody to decide. ``lang`` is the language of the errors and notes.
     """
 
     def __init__(
@@ -309,12 +309,14 @@ class Boundary:
         degrade: Degraded | None = None,
         escalate: Callable[[Escalation], bool | None] | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        lang: str = "en",
     ) -> None:
         if retries < 0:
             raise UsageError(f"retries={retries} given, 0 or more accepted")
         self.caller, self.provider = caller, provider
         self.expects = expects if expects is not None else provider
         self._retries, self._degrade, self._escalate, self._clock = retries, degrade, escalate, clock
+        self._lang = "es" if lang == "es" else "en"
 
     def cross(
         self,
@@ -418,14 +420,14 @@ class Boundary:
                 second, wrong = copied_json(self._degrade.make(operation, copy.deepcopy(arguments)))
                 wrong = wrong or self._degrade.result.problems(second)
             except Exception:
-                second, wrong = None, [Problem("", "the second best failed too", "exception")]
+                second, wrong = None, [Problem("", _SAYS[self._lang]["second best"], "exception")]
             breaches = _breaches("caller-in", "provider", wrong)
-            steps.append(Step("degrade", breaches, note=self._degrade.says.get("en", "")))
+            steps.append(Step("degrade", breaches, note=self._degrade.says.get(self._lang, "")))
             if not breaches:
                 return Passage("degraded", second, error, tuple(steps))
             broken += breaches
         if self._escalate is not None:
-            reason = "the provider's result stays broken"
+            reason = _SAYS[self._lang]["stays broken"]
             escalation = Escalation(self.caller.name, operation, arguments, dict(declared), reason, broken)
             self._escalate(escalation)
             steps.append(Step("escalate", note=reason))
@@ -446,7 +448,7 @@ class Boundary:
         if wrong:
             return {}, _breaches("caller-out", "caller", wrong)
         if operation not in self.caller.scope:
-            message = f"{operation!r} is outside the role {self.caller.name!r}"
+            message = _SAYS[self._lang]["scope"].format(operation=operation, role=self.caller.name)
             return plain, (Breach("caller-out", "caller", "", "scope", message),)
         wrong = self.expects.request(operation, plain)
         missing = [
@@ -461,26 +463,26 @@ class Boundary:
         ruling, rule = self.caller.ruling(operation, arguments)
         if ruling == "alone":
             return None
-        reason = (
-            rule.says.get("en", rule.id) if rule is not None else "no rule lets the role decide this alone"
-        )
+        reason = rule.says.get(self._lang, rule.id) if rule is not None else _SAYS[self._lang]["no rule"]
         return Escalation(self.caller.name, operation, copy.deepcopy(arguments), dict(declared), reason)
 
     def _arriving(self, operation: str, raw: Any, came: bool) -> tuple[Any, tuple[Breach, ...]]:
         """The result as it leaves the provider, and as it reaches the caller."""
         if not came:
-            return None, (Breach("provider-out", "provider", "", "exception", "the provider failed"),)
+            return None, (
+                Breach("provider-out", "provider", "", "exception", _SAYS[self._lang]["exception"]),
+            )
         result, wrong = copied_json(raw)
         if wrong := wrong or self.provider.result(operation, result):
             return None, _breaches("provider-out", "provider", wrong)
         return result, _breaches("caller-in", "contract", self.expects.result(operation, result))
 
     def _error(self, code: str, operation: str, breaches: Sequence[Breach]) -> dict[str, Any]:
-        first = breaches[0]
+        first, says = breaches[0], _SAYS[self._lang]
         where = first.pointer or "/"
         return envelopes.error(
             code,
-            f"{operation}: at {where}, {first.message}",
+            says["text"].format(operation=operation, where=where, message=first.message),
             details={
                 "field": first.pointer,
                 "blame": first.blame,
@@ -489,8 +491,8 @@ class Boundary:
                     for each in breaches
                 ],
             },
-            expected=f"a {'request' if first.place in ('caller-out', 'provider-in') else 'result'} as agreed",
-            solution=f"Correct {where} ({first.rule}) and try again, or hand the matter over",
+            expected=says["request" if first.place in ("caller-out", "provider-in") else "result"],
+            solution=says["solution"].format(where=where, rule=first.rule),
             at=self._clock(),
         )
 
@@ -520,6 +522,32 @@ def _reached(
 def _must_be_schema(what: str, schema: Any) -> None:
     for problem in check_schema(schema):
         raise UsageError(f"{what} is no JSON Schema: at {problem.pointer or '/'}, {problem.message}")
+
+
+_SAYS: Mapping[str, Mapping[str, str]] = {
+    "en": {
+        "text": "{operation}: at {where}, {message}",
+        "request": "a request as agreed",
+        "result": "a result as agreed",
+        "solution": "Correct {where} ({rule}) and try again, or hand the matter over",
+        "scope": "{operation!r} is outside the role {role!r}",
+        "exception": "the provider failed",
+        "second best": "the second best failed too",
+        "no rule": "no rule lets the role decide this alone",
+        "stays broken": "the provider's result stays broken",
+    },
+    "es": {
+        "text": "{operation}: en {where}, {message}",
+        "request": "una petición como la acordada",
+        "result": "un resultado como el acordado",
+        "solution": "Corrige {where} ({rule}) y prueba de nuevo, o pasa el asunto a otra persona",
+        "scope": "{operation!r} está fuera del papel {role!r}",
+        "exception": "el proveedor falló",
+        "second best": "la segunda opción también falló",
+        "no rule": "ninguna regla deja que este papel lo decida solo",
+        "stays broken": "el resultado del proveedor sigue roto",
+    },
+}
 
 
 __all__ = [

@@ -245,6 +245,7 @@ def test_a_late_report_is_refused_and_so_is_one_under_an_old_number() -> None:
     now = second.due
     assert manager.report("a", first.number, {"words": 1}, now) == "stale"
     assert manager.report("a", second.number, {"words": 1}, now) == "stale"
+    assert manager.report("b", first.number, {"words": 1}, now) == "stale"
     assert manager.report("b", second.number, {"words": 2}, now) == "accepted"
     assert manager.report("b", second.number, {"words": 3}, now) == "stale"
     assert manager.result == {"words": 2}

@@ -204,6 +204,25 @@ def test_what_the_caller_handed_in_is_never_changed() -> None:
     assert envelope["data"] == {"all": [1, 2, 3, 4]}
 
 
+def test_a_postcondition_sees_the_arguments_as_they_came() -> None:
+    def greedy(a: list[int]) -> dict[str, Any]:
+        a.clear()
+        return {}
+
+    seen: list[Any] = []
+    after = Condition("after", {"en": "x", "es": "x"}, lambda both, _: seen.append(both["arguments"]) is None)
+    assert Contract(ToolDescription("greedy", "x"), greedy, post=[after]).outcome({"a": [1]}).succeeded
+    assert seen == [{"a": [1]}]
+
+
+def test_a_caller_cannot_set_the_clock_of_a_tool() -> None:
+    tool = Contract(ToolDescription("x", "x"), lambda now, **_: {}, clock_as="now", clock=lambda: NOW)
+    assert tool.outcome({}).succeeded
+    assert tool.outcome({"now": "1999-01-01T00:00:00Z"}).blame == "caller"
+    with pytest.raises(UsageError, match="accepted"):
+        divide(clock_as="a")
+
+
 def test_a_result_is_a_copy() -> None:
     kept = {"list": [1]}
     envelope = Contract(ToolDescription("keep", "Keeps."), lambda: kept).call({})

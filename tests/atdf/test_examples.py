@@ -344,6 +344,7 @@ def test_samples_fit_and_strays_do_not(schema: Any) -> None:
         False,
         {"enum": []},
         {"not": {}},
+        {"not": True},
         {"type": "string", "enum": [1, 2]},
         {"const": 1, "minimum": 2},
         {"type": "integer", "minimum": 2, "exclusiveMaximum": 2},

@@ -126,6 +126,14 @@ def test_what_the_role_may_not_decide_waits_for_somebody_who_may() -> None:
     assert (asked[0].role, asked[0].arguments, asked[0].declared) == ("clerk", big, WHY)
 
 
+def test_a_boundary_speaks_spanish_too() -> None:
+    assert cross(given={"to": "XX1", "amount": 5}, lang="es").escalation.reason == "al extranjero"
+    assert cross(given={"to": "ES1", "amount": 500}, lang="es").escalation.reason.startswith("ninguna regla")
+    data = cross(lambda _: {}, lang="es").envelope["data"]
+    assert data["expected"] == "un resultado como el acordado"
+    assert data["solution"].startswith("Corrige")
+
+
 def test_what_was_approved_goes_through_and_the_approval_stays_visible() -> None:
     passage = cross(given={"to": "XX1", "amount": 5}, escalate=lambda _: True)
     assert passage.ending == "delivered"
