@@ -113,7 +113,7 @@ def read(document: Any, form: str | None = None) -> list[ToolDescription]:
             descriptions.extend(_READERS[found](_Part(each, pointer_of(path))))
         except _Unreadable as error:
             place = document.locate(error.pointer) if isinstance(document, Document) else "the description"
-            raise DocumentError(f"{place}: at {error.pointer or '/'}: {error}") from None
+            raise DocumentError(f"{place}: at {error.pointer[:200] or '/'}: {error}") from None
     return descriptions
 
 

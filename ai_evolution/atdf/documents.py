@@ -205,11 +205,20 @@ class _Fault(Exception):
     """Raised inside the C scanner by a hook; where it happened is found afterwards."""
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    value = dict(pairs)
-    if len(value) != len(pairs):
-        raise _Fault
-    return value
+class _Objects:
+    """The hook that makes objects: refuses a key that stands twice, counts the objects before that one."""
+
+    def __init__(self) -> None:
+        self.made = 0
+        self.twice = False
+
+    def __call__(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        value = dict(pairs)
+        if len(value) != len(pairs):
+            self.twice = True
+            raise _Fault
+        self.made += 1
+        return value
 
 
 def _no_constant(name: str) -> NoReturn:
@@ -223,25 +232,33 @@ def _float(text: str) -> float:
     return value
 
 
-_STRICT = json.JSONDecoder(object_pairs_hook=_object, parse_float=_float, parse_constant=_no_constant)
 _PLAIN = json.JSONDecoder()
 _HALF_PAIR = re.compile(r"\\[uU](?:0000)?[dD][89a-fA-F]")
-_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
+_STRING = r'"(?:[^"\\]|\\.)*"'
+_BRACE = re.compile(_STRING + "|[{}]", re.DOTALL)
+_NUMBERS = re.compile(_STRING + r"|NaN|-?Infinity|-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?", re.DOTALL)
+_FRACTION = re.compile("[.eE]")
+_DIGITS = 600
+"""Fewer digits than any interpreter's bound on those of an integer (at least 640), more than a double's."""
+_BRACKET = re.compile(_STRING + r"|[\[\]{}]", re.DOTALL)
 
 
 def _read_json(text: str, name: str) -> Any:
     if text.count(",") + text.count("[") + text.count("{") > MAX_VALUES:
         raise DocumentError(f"{name}: holds more than the {MAX_VALUES:,} values that are read")
+    objects = _Objects()
     try:
-        value = _STRICT.decode(text)
+        value = json.loads(text, object_pairs_hook=objects, parse_float=_float, parse_constant=_no_constant)
     except _Fault as fault:
-        raise _refusal(name, *_json_fault(text, str(fault))) from None
+        if objects.twice:
+            raise _refusal(name, *_key_that_stands_twice(text, objects.made)) from None
+        raise _refusal(name, _refused_number(text), str(fault)) from None
     except json.JSONDecodeError as error:
         raise _refusal(name, (error.lineno, error.colno), f"no JSON: {_words(error.msg)}") from None
     except RecursionError:
         raise _too_deep(text, name) from None
     except ValueError:  # the interpreter's own bound on the digits of an integer
-        raise _refusal(name, *_json_fault(text, "a number has too many digits")) from None
+        raise _refusal(name, _refused_number(text), "a number has too many digits") from None
     if text.count("[") + text.count("{") > MAX_DEPTH and _deeper(value, MAX_DEPTH):
         raise _too_deep(text, name)
     if _HALF_PAIR.search(text) and (where := _broken_text(value)) is not None:
@@ -284,7 +301,7 @@ def _skip(text: str, offset: int) -> int:
     return WHITESPACE.match(text, offset).end()  # type: ignore[no-any-return]
 
 
-def _members(text: str, offset: int, decoder: json.JSONDecoder) -> Iterator[tuple[str, int, int]]:
+def _members(text: str, offset: int) -> Iterator[tuple[str, int, int]]:
     """Key (or index), where the member begins, and where its value begins, in the container at ``offset``.
 
     A value is skipped by the C scanner, when the next one is asked for.
@@ -300,35 +317,48 @@ def _members(text: str, offset: int, decoder: json.JSONDecoder) -> Iterator[tupl
             key, here = scanstring(text, here + 1, True)
             here = _skip(text, _skip(text, here) + 1)
         yield key, start, here
-        _, here = decoder.scan_once(text, here)  # type: ignore[attr-defined]
+        _, here = _PLAIN.scan_once(text, here)  # type: ignore[attr-defined]
         here = _skip(text, here)
         if text[here : here + 1] != ",":
             return
         here, index = _skip(text, here + 1), index + 1
 
 
-def _json_fault(text: str, problem: str) -> tuple[_Place, str]:
-    """Where the first fault is that a hook refused: into the member that is refused, again and again."""
-    offset = _skip(text, 0)
-    while text[offset] in "{[":
-        seen: dict[str, int] = {}
-        inner, twice = None, None
-        members = _members(text, offset, _STRICT)
-        try:
-            for key, start, inner in members:  # noqa: B007 (inner is where the scanner stopped)
-                if key in seen and twice is None:
-                    twice = (key, start)
-                seen.setdefault(key, start)
-        except (_Fault, ValueError):
-            assert inner is not None
-            offset = inner
+def _refused_number(text: str) -> _Place:
+    """Where the first number is that a hook refused: all before it are finite, and short enough."""
+    for match in _NUMBERS.finditer(text):
+        token = match.group()
+        if token[0] == '"':
             continue
-        assert twice is not None, "a hook refused an object for another reason"
-        line, column = _place(text, seen[twice[0]])
-        return _place(text, twice[1]), (
-            f"the key {_shown(twice[0])} stands twice in one object (first on line {line}, column {column})"
-        )
-    return _place(text, offset), problem
+        try:
+            if token[-1] in "Ny" or math.isinf(float(token) if _FRACTION.search(token) else int(token)):
+                break
+        except (ValueError, OverflowError):  # too many digits; an integer past a double is none
+            if len(token) > _DIGITS:
+                break
+    return _place(text, match.start())
+
+
+def _key_that_stands_twice(text: str, ended: int) -> tuple[_Place, str]:
+    """Where a key stands twice in the object that ends after ``ended`` others."""
+    begun: list[int] = []
+    for match in _BRACE.finditer(text):
+        if match.group() == "{":
+            begun.append(match.start())
+        elif match.group() == "}":
+            offset = begun.pop()
+            if not ended:
+                break
+            ended -= 1
+    seen: dict[str, int] = {}
+    for key, start, _ in _members(text, offset):
+        if key in seen:
+            line, column = _place(text, seen[key])
+            return _place(text, start), (
+                f"the key {_shown(key)} stands twice in one object (first on line {line}, column {column})"
+            )
+        seen[key] = start
+    raise AssertionError("an object was refused for another reason")
 
 
 def _broken_text(value: Any) -> list[str] | None:
@@ -363,7 +393,7 @@ def _json_position(text: str, steps: list[str], found: dict[str, Any]) -> _Place
             return None
         members = found.get(pointer)
         if members is None:
-            members = found[pointer] = {key: begin for key, _, begin in _members(text, offset, _PLAIN)}
+            members = found[pointer] = {key: begin for key, _, begin in _members(text, offset)}
         if step not in members:
             return None
         offset, pointer = members[step], f"{pointer}/{step}"
@@ -427,8 +457,10 @@ class _YamlReader:
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             place = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-            words = ", ".join(filter(None, (error.context, error.problem)))
-            raise _refusal(self._name, place, f"no YAML: {words}") from None
+            words = "no YAML: " + ", ".join(filter(None, (error.context, error.problem)))
+            if "maximum nesting" in words:  # libyaml's own bound is met before ours
+                words = f"nested deeper than {MAX_DEPTH} levels"
+            raise _refusal(self._name, place, words) from None
         except yaml.YAMLError as error:
             raise _refusal(self._name, (1, 1), f"no YAML: {' '.join(str(error).split())[:200]}") from None
         if self._root is _NO_KEY:
@@ -617,8 +649,12 @@ def _written(value: Any, indent: int, before: str) -> Iterator[str]:
             yield from _written(each, indent + 2, " ")
     elif isinstance(value, list | tuple) and value:
         for each in value:
-            yield f"{blanks}-"
-            yield from _written(each, indent + 2, " ")
+            lines = _written(each, indent + 2, " ")
+            if isinstance(each, dict) and each:  # its first key stands beside the dash
+                yield f"{blanks}- {next(lines).lstrip()}"
+            else:
+                yield f"{blanks}-"
+            yield from lines
     elif isinstance(value, dict | list | tuple):
         yield before + ("{}" if isinstance(value, dict) else "[]")
     elif isinstance(value, str) and "\n" in value and indent and _literal(value):

@@ -104,7 +104,7 @@ def translate(envelope: Any, to: str, *, source: str | None = None, at: datetime
             f"an envelope of {', '.join(DIALECTS)} is expected, with status and data, or errors"
         )
     for problem in problems_of(envelope, spoken):
-        raise DocumentError(f"no {spoken} envelope, at {problem.pointer or '/'}: {problem.message}")
+        raise DocumentError(f"no {spoken} envelope, at {problem.pointer[:200] or '/'}: {problem.message}")
     if spoken == to:
         return Conversion(envelope)
     if to == "problems" and envelope["status"] == "success":

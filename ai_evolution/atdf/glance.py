@@ -2,7 +2,7 @@
 
 ``compiled`` turns one of the schemas in ``schemas/`` into a function that says whether a value is valid. It
 knows the keywords that those schemas use and refuses any other, so it is of no use for the schemas of
-strangers, whose judge is ``jsonschema``. What is not valid is judged by ``jsonschema`` again, which has words.
+strangers, whose judge is ``jsonschema``. What is not valid goes to ``jsonschema`` too, which has the words.
 """
 
 from __future__ import annotations

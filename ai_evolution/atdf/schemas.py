@@ -18,7 +18,7 @@ import json
 import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 from importlib.resources import files
 from itertools import islice
@@ -67,9 +67,9 @@ ACCEPTED = "draft-07, 2019-09 and 2020-12"
 
 def dialect(schema: Any) -> Any:
     """The ``jsonschema`` class for this schema's ``$schema``; None for a dialect that is not accepted."""
-    named = schema.get("$schema") if isinstance(schema, Mapping) else None
-    if named is None:
+    if not isinstance(schema, Mapping) or "$schema" not in schema:
         return Draft202012Validator
+    named = schema["$schema"]
     if not isinstance(named, str):
         return None
     return _DIALECTS.get(re.sub(r"^https?://|#$", "", named))
@@ -212,6 +212,9 @@ class _Examined:
         sight = Sight(self.schema)
         if not sight.sure:
             yield from _against_meta(self.schema, self.draft)
+            for stranger, subschema in sight.strangers():
+                for problem in _against_meta(subschema, self.draft):
+                    yield replace(problem, pointer=pointer_of(stranger) + problem.pointer)
         for path, subschema in sight.subschemas.items():
             if path and "$schema" in subschema and dialect(subschema) is not self.draft:
                 named = _shown(subschema["$schema"])
@@ -299,6 +302,11 @@ def _own(name: str) -> Any:
 @cache
 def _quick(name: str) -> Callable[[Any], bool]:
     return compiled(own(name))
+
+
+def fits(value: Any, name: str) -> bool:
+    """Whether ``value`` is valid in the library's own schema of that name."""
+    return _quick(name)(value)
 
 
 def problems_in(value: Any, name: str, *, limit: int = 50) -> list[Problem]:
@@ -417,4 +425,8 @@ def _words(keyword: str, error: ValidationError) -> str:
             return f"{_shown(value)} is what is not accepted here"
         case "oneOf":
             return "fits several of the shapes accepted here, of which exactly one may fit"
-    return " ".join(error.message[-200:].split())
+        case "items" | "additionalItems" | "unevaluatedItems":
+            return "it holds items that are not accepted"
+        case "contains" | "minContains" | "maxContains":
+            return "it holds too few or too many of the items that are asked for"
+    return " ".join(error.message[:200].split())

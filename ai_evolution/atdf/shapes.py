@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ai_evolution.atdf.documents import Document, pointer_of
-from ai_evolution.atdf.schemas import Problem, check_schema, problems_in
+from ai_evolution.atdf.schemas import Problem, check_schema, fits, problems_in
 from ai_evolution.errors import UsageError
 
 Text = Mapping[str, str]
@@ -137,7 +137,7 @@ def _of_one(value: dict[str, Any]) -> Detection:
         return Detection("mcp", ("it has inputSchema",))
     if isinstance(value.get("parameters"), list):
         return Detection("atdf-sdk", ("it has a list of parameters",))
-    keys = ", ".join(list(map(str, value))[:8]) or "none"
+    keys = ", ".join(str(key)[:40] for key in list(value)[:8]) or "none"
     told = "resource_id, how_to_use, tool with input, tools, inputSchema, parameters"
     return Detection(None, (f"it has none of {told}; its keys: {keys}",))
 
@@ -155,7 +155,7 @@ def _basic_or_enhanced(value: dict[str, Any]) -> Detection:
     why.append(
         f"and {', '.join(told)}, which 1.x does not know" if told else "and nothing that only 2.x knows"
     )
-    return Detection(form, tuple(why), () if problems_in(value, other, limit=1) else (other,))
+    return Detection(form, tuple(why), (other,) if fits(value, other) else ())
 
 
 def _of_catalogue(value: dict[str, Any], tools: list[Any]) -> Detection:
@@ -167,10 +167,11 @@ def _of_catalogue(value: dict[str, Any], tools: list[Any]) -> Detection:
     why = "it has tools, each with inputSchema"
     if (listing or protocol) and not catalogue:
         told = ", ".join([*listing, *(f"tools[].{key}" for key in protocol)])
-        return Detection("mcp", (why, f"and {told}, which MCP has"), ("atdf-tools",))
-    if catalogue:
-        return Detection("atdf-tools", (why, f"and {', '.join(catalogue)}"), ("mcp",))
-    return Detection("atdf-tools", (why, "and nothing that only MCP has"), ("mcp",))
+        also = ("atdf-tools",) if fits(value, "atdf-tools") else ()
+        return Detection("mcp", (why, f"and {told}, which MCP has"), also)
+    also = ("mcp",) if all(fits(each, "mcp") for each in tools) else ()
+    told = ", ".join(catalogue) if catalogue else "nothing that only MCP has"
+    return Detection("atdf-tools", (why, f"and {told}"), also)
 
 
 def _of_several(items: list[Any], why: str) -> Detection:

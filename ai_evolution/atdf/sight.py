@@ -74,6 +74,7 @@ _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 _SIMPLE_REFERENCE = re.compile(r"#(/[A-Za-z0-9._~$/-]*)?")
 
 
+_KNOWN = _ONE | _LIST | _MAP | {"dependencies"}
 _SAME_PLACE = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else")
 """Keywords whose schemas are held against the very value that the schema itself is held against."""
 
@@ -160,6 +161,12 @@ class Sight:
             self._targets[path] = tuple(steps)
             self._waiting.append((tuple(steps), value))
 
+    def strangers(self) -> Iterator[tuple[Path, Any]]:
+        """What references name below a keyword that nobody knows, where the meta-schema does not look."""
+        for target in dict.fromkeys(self._targets.values()):
+            if target and target[0] not in _KNOWN:
+                yield target, self.subschemas.get(target)
+
     def lost(self, specification: Any) -> Iterator[tuple[Path, str, str, Any]]:
         """References that find no schema: path, keyword, target, and what they find (None for nothing).
 
@@ -208,7 +215,7 @@ class Sight:
         if self.named:
             return
         done: set[Path] = set()
-        for start in self._targets:
+        for start in sorted(self._targets, key=lambda path: (len(path), list(map(str, path)))):
             trail: list[tuple[Path, Iterator[Path]]] = [(start, self._beside(start))]
             here = {start}
             while trail:
