@@ -1,7 +1,7 @@
 """A memory of failed calls that stops an agent from making the same one again and again.
 
 Agents repeat: one made a byte-identical failing call 85 times, and a warning alone changed nothing
-(NousResearch/hermes-agent#67829); another made 172 (HKUDS/nanobot#2298, #3073: the detector must look at the
+(NousResearch/hermes-agent#67829); another made 172 (nanobot#2298, #3073: the detector must look at the
 result too). So the ledger refuses, from the third failure on (rockbot#249), with a structured error that says
 what was tried; it is an error and never a success (amd/gaia#3943), and it is built from the fields
 of the envelopes, not parsed from rendered text (ironclaw#2240).
