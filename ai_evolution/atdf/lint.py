@@ -144,7 +144,7 @@ def lint(descriptions: ToolDescription | Sequence[ToolDescription]) -> list[Find
     Several descriptions are one catalogue. Raises nothing for what a description holds.
     """
     found = [descriptions] if isinstance(descriptions, ToolDescription) else list(descriptions)
-    return [_finding(*seen, tool.name) for tool, seen in _all(found)]
+    return [_finding(*seen, tool.name) for tool, seen in _all([found])]
 
 
 def lint_document(document: Any, form: str | None = None) -> list[Finding]:
@@ -152,13 +152,28 @@ def lint_document(document: Any, form: str | None = None) -> list[Finding]:
 
     Raises ``DocumentError`` or ``UsageError`` as ``description.read`` does.
     """
-    value = document.value if isinstance(document, Document) else document
-    found = read(document, form)
-    places = {id(tool): place for tool, place in zip(found, _places(value, chosen(value, form)), strict=True)}
-    return [
-        replace(_finding(*seen, tool.name), pointer=places[id(tool)].of(tool, seen[1]))
-        for tool, seen in _all(found)
-    ]
+    return lint_documents([document], form)[0]
+
+
+def lint_documents(documents: Sequence[Any], form: str | None = None) -> list[list[Finding]]:
+    """Return the findings of each document; names and prerequisites are looked up in all of them together.
+
+    Near-twin names are sought inside one document: two servers may well use the same words.
+    Raises as ``lint_document``.
+    """
+    owners: dict[int, tuple[int, _Place]] = {}
+    everything: list[list[ToolDescription]] = []
+    for index, document in enumerate(documents):
+        value = document.value if isinstance(document, Document) else document
+        found = read(document, form)
+        everything.append(found)
+        for tool, place in zip(found, _places(value, chosen(value, form)), strict=True):
+            owners[id(tool)] = (index, place)
+    findings: list[list[Finding]] = [[] for _ in documents]
+    for tool, seen in _all(everything):
+        index, place = owners[id(tool)]
+        findings[index].append(replace(_finding(*seen, tool.name), pointer=place.of(tool, seen[1])))
+    return findings
 
 
 def exit_code(findings: Iterable[Finding], fail_on: str = "warning") -> int:
@@ -169,15 +184,18 @@ def exit_code(findings: Iterable[Finding], fail_on: str = "warning") -> int:
 
 
 def _all(
-    found: Sequence[ToolDescription],
+    catalogues: Sequence[Sequence[ToolDescription]],
 ) -> Iterator[tuple[ToolDescription, tuple[str, str, dict[str, Any]]]]:
-    for tool in found:
-        for look in _LOOKS:
-            for seen in look(tool):
-                yield tool, seen
-    if len(found) > 1:
-        for look_around in (_collisions, _twins, _prerequisites):
-            yield from look_around(found)
+    for found in catalogues:
+        for tool in found:
+            for look in _LOOKS:
+                for seen in look(tool):
+                    yield tool, seen
+        yield from _twins(found)
+    together = [tool for found in catalogues for tool in found]
+    if len(together) > 1:
+        yield from _collisions(together)
+        yield from _prerequisites(together)
 
 
 def _finding(rule: str, pointer: str, values: Mapping[str, Any], tool: str) -> Finding:

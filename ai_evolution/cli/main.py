@@ -99,6 +99,12 @@ def _a2a() -> dict[str, Command]:
     return libraries.A2A
 
 
+def _atdf() -> dict[str, Command]:
+    from ai_evolution.cli import atdf
+
+    return atdf.ATDF
+
+
 COMMANDS: dict[str, Command | Group] = {
     "catalog": Command({"en": "the classes, their labs and hours",
                         "es": "las clases, sus laboratorios y sus horas"}, _catalog),
@@ -118,6 +124,8 @@ COMMANDS: dict[str, Command | Group] = {
                          "es": "revisa páginas, enlaces, bloques y catálogos del repositorio"}, _validate),
     "doctor": Command({"en": "say whether this machine has what the labs need",
                        "es": "dice si esta máquina tiene lo que piden los laboratorios"}, _doctor),
+    "atdf": Group({"en": "describe tools, hold them to it, compare and render them",
+                   "es": "describe herramientas, exígeles lo dicho, compáralas y muéstralas"}, _atdf),
     "a2a": Group({"en": "look at and talk to live A2A agents",
                   "es": "examina agentes A2A en marcha y habla con ellos"}, _a2a),
 }  # fmt: skip
