@@ -2,13 +2,14 @@
 
 Reading never guesses. What a form does not say is absent (``ABSENT``, None or empty). What had to be put
 together from other words is named in ``derived``; what the model has no place for is kept in ``extra``,
-verbatim and in order.
+verbatim and in order. A document that ``convert`` wrote may carry more than its form has words for
+(``x-mcp``, ``x-atdf``, ``_meta``): that is read too, so a tool keeps its schemas wherever they are carried.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from ai_evolution.atdf.documents import Document, pointer_of
@@ -197,7 +198,7 @@ def _flat(part: _Part, form: str) -> Iterator[ToolDescription]:
     outputs = how.part("outputs")
     schema, derived = inputs_schema(how.parts("inputs"), required_known=form == "atdf-2")
     metadata = part.mapping("metadata")
-    yield ToolDescription(
+    tool = ToolDescription(
         name=part.text("id" if "id" in part.value and "tool_id" not in part.value else "tool_id"),
         description=part.text("description"),
         input_schema=schema,
@@ -216,6 +217,7 @@ def _flat(part: _Part, form: str) -> Iterator[ToolDescription]:
         derived=frozenset(derived),
         form=form,
     )
+    yield _completed(tool, part.value) if set(part.value) & _CARRIED else tool
 
 
 def _sdk(part: _Part) -> Iterator[ToolDescription]:
@@ -273,7 +275,7 @@ def _with_schemas(root: _Part) -> Iterator[ToolDescription]:
     """The form of the article: ``tool`` with input and output as JSON Schemas."""
     part = root.part("tool")
     output = part.mapping("output")
-    yield ToolDescription(
+    tool = ToolDescription(
         name=part.text("name"),
         description=part.text("description"),
         input_schema=part.anything("input", ABSENT),
@@ -292,6 +294,7 @@ def _with_schemas(root: _Part) -> Iterator[ToolDescription]:
         extra={**part.rest(), **root.rest()},
         form="atdf-tool",
     )
+    yield _completed(tool, root.value) if set(part.value) & _CARRIED else tool
 
 
 def _catalogue(root: _Part) -> Iterator[ToolDescription]:
@@ -304,7 +307,7 @@ def _protocol(part: _Part, form: str = "mcp") -> Iterator[ToolDescription]:
     annotations = part.value.get("annotations")
     hinted = annotations.get("title") if isinstance(annotations, dict) else None
     title = part.maybe("title")
-    yield ToolDescription(
+    tool = ToolDescription(
         name=part.text("name"),
         description=part.text("description") if "description" in part.value else "",
         input_schema=part.anything("inputSchema", ABSENT),
@@ -317,6 +320,59 @@ def _protocol(part: _Part, form: str = "mcp") -> Iterator[ToolDescription]:
         examples=_examples(part),
         extra=part.rest(),
         form=form,
+    )
+    meta = part.value.get("_meta")
+    yield _completed(tool, part.value) if isinstance(meta, dict) and _META in meta else tool
+
+
+_CARRIED = frozenset({"x-mcp", "x-mcp-order", "x-atdf"})
+_META = "ai-evolution/atdf"
+_PLACES = {"input": "input_schema", "success": "success_schema", "error": "error_schema"}
+_FACETS = (
+    "title",
+    "version",
+    "when_to_use",
+    "when_not_to_use",
+    "success_text",
+    "localization",
+    "prerequisites",
+    "feedback",
+    "metadata",
+)
+
+
+def _completed(tool: ToolDescription, value: Any) -> ToolDescription:
+    """The tool with what its document carries beyond the words of its form."""
+    from ai_evolution.atdf.translation import READ  # it stands on this module
+
+    try:
+        facets = READ[tool.form](value)
+    except DocumentError:
+        return tool
+    found: dict[str, Any] = {field: facets[facet] for facet, field in _PLACES.items() if facet in facets}
+    found |= {facet: facets[facet] for facet in _FACETS if facet in facets and not getattr(tool, facet)}
+    if facets.get("tags") and not tool.tags:
+        found["tags"] = tuple(facets["tags"])
+    if not tool.failures:
+        found["failures"] = _failures(_Part({"failure": facets.get("failures", [])}, ""))
+    if "examples" in facets:
+        written = [example.vocabulary for example in tool.examples]
+        words = (
+            written if len(written) == len(facets["examples"]) else ["input/output"] * len(facets["examples"])
+        )
+        found["examples"] = tuple(map(_carried_example, facets["examples"], words))
+    return replace(tool, **found)
+
+
+def _carried_example(parts: Mapping[str, Any], vocabulary: str) -> Example:
+    output = "output" if "output" in parts else "expected"
+    used = {"goal", "input", output}
+    return Example(
+        input=parts.get("input"),
+        output=parts.get(output),
+        goal=parts["goal"] if isinstance(parts.get("goal"), str) else None,
+        vocabulary=vocabulary,
+        extra={key: value for key, value in parts.items() if key not in used},
     )
 
 

@@ -94,8 +94,8 @@ FORMS: Mapping[str, Form] = MappingProxyType(
     }
 )
 
-ENHANCED = ("metadata", "localization", "prerequisites", "feedback", "examples")
-"""Root keys that ATDF 2.x has and 1.x has not."""
+BASIC = ("schema_version", "tool_id", "id", "description", "when_to_use", "how_to_use")
+"""The root keys of ATDF 1.x, which is closed; 2.x allows any other."""
 _MCP_ONLY = ("annotations", "title", "icons", "execution", "_meta")
 _LISTING_ONLY = ("nextCursor", "_meta", "resultType", "ttlMs", "cacheScope", "protocolVersion")
 _CATALOGUE_ONLY = ("version", "tags", "examples")
@@ -144,7 +144,7 @@ def _of_one(value: dict[str, Any]) -> Detection:
 
 def _basic_or_enhanced(value: dict[str, Any]) -> Detection:
     why = ["it has how_to_use"]
-    told = [key for key in ENHANCED if key in value]
+    told = [str(key)[:40] for key in value if key not in BASIC][:8]
     how = value["how_to_use"]
     inputs = how.get("inputs") if isinstance(how, dict) else None
     for index, each in enumerate(inputs if isinstance(inputs, list) else ()):

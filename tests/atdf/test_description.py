@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import json
 import pickle
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ai_evolution.atdf.convert import convert
 from ai_evolution.atdf.description import (
     ABSENT,
     TYPES,
@@ -264,10 +266,58 @@ def test_absent_is_one_thing_that_is_false_and_survives_copies() -> None:
     assert pickle.loads(pickle.dumps(ABSENT)) is ABSENT
 
 
+RECORDED = sorted((Path(__file__).parents[2] / "sources" / "mcp_tools").glob("*.json"))
+
+
+def test_a_tool_that_was_converted_has_the_same_schemas_in_every_form_that_carries_them() -> None:
+    tools = [tool for path in RECORDED for tool in load_file(path).value["tools"]]
+    assert len(tools) > 40
+    for tool in [*tools, load_file(FOLDER / "mcp.find_route.json").value]:
+        for form in ("atdf-2", "atdf-tool", "atdf-tools"):
+            (found,) = read(convert(tool, form).document)
+            assert json.dumps(found.input_schema) == json.dumps(tool["inputSchema"]), (tool["name"], form)
+            if "outputSchema" in tool:
+                assert json.dumps(found.success_schema) == json.dumps(tool["outputSchema"]), (
+                    tool["name"],
+                    form,
+                )
+
+
+@pytest.mark.parametrize("form", ["atdf-2", "atdf-tools", "mcp"])
+def test_the_article_says_the_same_after_a_conversion(form: str) -> None:
+    (before,) = golden("atdf-tool")
+    document = convert(load_file(FOLDER / "atdf-tool.validar_rango_de_fechas.yaml").value, form).document
+    (after,) = read(document)
+    for field in ("input_schema", "success_schema", "error_schema"):
+        assert json.dumps(getattr(after, field)) == json.dumps(getattr(before, field))
+    assert [(each.input, each.output) for each in after.examples] == [
+        (each.input, each.output) for each in before.examples
+    ]
+
+
+def test_what_a_tool_of_mcp_carries_in_its_meta_is_read() -> None:
+    (room,) = golden("atdf-2")
+    document = convert(load_file(FOLDER / "atdf-2.reserve_room.json").value, "mcp").document
+    (found,) = read(document)
+    assert found.form == "mcp"
+    for field in (
+        "when_to_use",
+        "when_not_to_use",
+        "version",
+        "tags",
+        "failures",
+        "success_text",
+        "localization",
+    ):
+        assert getattr(found, field) == getattr(room, field)
+    assert found.examples[0].goal == "The choir rehearses on Friday"
+    assert found.examples[0].output == "Reservation 2025-118"
+
+
 KEYS = [
     "name", "description", "tool", "input", "output", "inputSchema", "how_to_use", "inputs", "outputs",
-    "failure", "success", "type", "schema", "required", "parameters", "tool_id", "examples", "metadata", "tags",
-    "content", "data", "resource_id", "resource_type", "annotations", "title",
+    "failure", "success", "type", "schema", "required", "parameters", "tool_id", "examples", "metadata",
+    "tags", "content", "data", "resource_id", "resource_type", "annotations", "title",
 ]  # fmt: skip
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers() | st.sampled_from(["a", "tool", "string"]),

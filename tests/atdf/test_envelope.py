@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from ai_evolution.atdf.documents import at, load_file
@@ -214,6 +214,7 @@ KEYS = [
     "type", "title", "instance", "tool_name", "suggested_value", "context", "n",
 ]  # fmt: skip
 KEY = st.sampled_from(KEYS)
+SAID = ("code", "text", "expected", "solution")
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers() | TEXT,
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(KEY, inner, max_size=3),
@@ -240,7 +241,7 @@ EXPECTED = joined({"conditions": st.lists(TEXT, max_size=2)})
 ENVELOPES = st.one_of(
     framed("success", OBJECT),
     framed("success", joined({"message": TEXT})),
-    framed("error", joined(dict.fromkeys(["code", "text", "expected", "solution"], WORD) | {"details": OBJECT})),
+    framed("error", joined({**dict.fromkeys(SAID, WORD), "details": OBJECT})),
     framed(
         "error",
         joined(
@@ -300,6 +301,7 @@ def test_what_is_missing_after_a_translation_and_back_is_what_was_reported(value
         at(there.document, pointer)
 
 
+@settings(max_examples=50)
 @given(ENVELOPES, st.sampled_from(DIALECTS))
 def test_words_that_were_made_up_are_always_marked(value: Any, to: str) -> None:
     source = detect_dialect(value)

@@ -329,7 +329,7 @@ PARTS = st.recursive(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=200)
 @given(st.dictionaries(WORDS, PARTS, max_size=5), st.sampled_from(sorted(DRAFTS)), st.integers(-2, 2) | PARTS)
 def test_what_is_seen_to_be_well_formed_the_meta_schema_accepts(schema: Any, named: str, value: Any) -> None:
     schema["$schema"] = named
@@ -376,7 +376,7 @@ def damaged(draw: st.DrawFn) -> Any:
         return value
 
 
-@settings(max_examples=300)
+@settings(max_examples=200)
 @given(damaged(), st.sampled_from(OWN))
 def test_the_quick_yes_and_jsonschema_agree_on_every_document(value: Any, name: str) -> None:
     judge = Draft202012Validator(dict(own(name)), format_checker=Draft202012Validator.FORMAT_CHECKER)

@@ -67,6 +67,7 @@ def test_the_article_in_yaml_keeps_its_dates_as_texts() -> None:
         ({"how_to_use": {"inputs": [{"name": "a", "type": "string", "required": True}]}}, "atdf-2"),
         ({"how_to_use": {"inputs": [{"name": "a"}, {"name": "b", "schema": {}}]}}, "atdf-2"),
         ({"how_to_use": {}, "examples": []}, "atdf-2"),
+        ({"how_to_use": {}, "x-mcp": {}}, "atdf-2"),
         ({"how_to_use": None}, "atdf-1"),
         ({"how_to_use": {}, "schema_version": "2.0.0"}, "atdf-1"),
         ({"tool": {"input": {}}}, "atdf-tool"),
@@ -107,8 +108,8 @@ def test_why_names_the_keys_that_told() -> None:
     )
     assert detect(golden("atdf-2")).why == (
         "it has how_to_use",
-        "and metadata, localization, prerequisites, feedback, examples, how_to_use.inputs[0].required,"
-        " which 1.x does not know",
+        "and metadata, when_not_to_use, localization, prerequisites, feedback, examples,"
+        " how_to_use.inputs[0].required, which 1.x does not know",
     )
     mixed = detect([{"how_to_use": {}}, {"inputSchema": {}}])
     assert mixed.why == ("the document is a list of different forms: atdf-1 (item 0), mcp (item 1)",)
