@@ -23,6 +23,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from json.decoder import WHITESPACE, scanstring  # type: ignore[attr-defined]
@@ -397,7 +398,13 @@ def _json_position(text: str, steps: list[str], found: dict[str, Any]) -> _Place
         if step not in members:
             return None
         offset, pointer = members[step], f"{pointer}/{step}"
-    return _place(text, offset)
+    breaks = found.get(
+        "\n"
+    )  # no pointer: where the lines end, found once for all the places that are asked for
+    if breaks is None:
+        breaks = found["\n"] = [match.start() for match in re.finditer("\n", text)]
+    line = bisect_left(breaks, offset)
+    return line + 1, offset - (breaks[line - 1] if line else -1)
 
 
 # --- YAML
@@ -500,6 +507,8 @@ class _YamlReader:
             )
 
     def _scalar(self, event: Any) -> None:
+        if event.style == '"' and not _encodes(event.value):  # libyaml has refused it already
+            raise self._refuse(event, "half of a surrogate pair is no text")
         frame = self._stack[-1] if self._stack else None
         if frame is not None and frame.key is _NO_KEY and type(frame.value) is dict:
             if event.value == "<<" and event.implicit[0]:
