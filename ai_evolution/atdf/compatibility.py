@@ -3,8 +3,8 @@
 The direction decides. **Inputs** may accept more: each call that the old description accepts must be
 accepted by the new one. **Outputs** must promise at least as much: each result that the new description
 allows must have been allowed by the old one. So a change is
-* ``major``  a call or a result breaks; it is shown, built from the schemas and judged by validation
 
+* ``major``  a call or a result breaks; it is shown, built from the schemas and judged by validation
 * ``minor``  nothing breaks, and more is accepted or more is promised
 * ``patch``  neither: words, examples, languages
 
@@ -162,8 +162,9 @@ def _differences(old: ToolDescription, new: ToolDescription) -> Iterator[Reason 
 
 
 _TEXTS = (
-    "description when_to_use when_not_to_use title tags examples success_text localization feedback".split()
-)
+    "description", "when_to_use", "when_not_to_use", "title", "tags", "examples", "success_text",
+    "localization", "feedback",
+)  # fmt: skip
 
 
 _HANDLED = frozenset(("annotations", "icons", "x-derived", "x-mcp-order"))

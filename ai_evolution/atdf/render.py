@@ -6,7 +6,7 @@ Four densities, each one saying more than the one before:
 * ``signatures``  parameters with their types, which of them are optional, and one sentence
 * ``stripped``    the whole description and the input schema without what only decorates it (titles,
   comments, examples, definitions that nothing uses); it accepts the same calls
-* ``full``        everything the description has: when to use it, results, errors, examples, what it needs first
+* ``full``        everything the description has: when to use it, results, errors, examples, needs
 
 With a budget the section degrades by one rule, and says what it dropped. **The order of the tools is their
 order of importance.** All tools get the richest density at which they fit together; what is left over raises

@@ -170,7 +170,7 @@ def _guarded(words: Sequence[str], call: Callable[[Screen], int]) -> int:
 
 def _failed(screen: Screen, error: BaseException, debug: bool) -> int:
     error = _cause(error)
-    if isinstance(error, SystemExit | BrokenPipeError) and _pipe_closed(screen):
+    if isinstance(error, SystemExit | BrokenPipeError) and _pipe_closed(screen, error):
         return CLOSED_PIPE
     if isinstance(error, SystemExit):
         return _left(screen, error)
@@ -204,18 +204,30 @@ def _cause(error: BaseException) -> BaseException:
     return error
 
 
-def _pipe_closed(screen: Screen) -> bool:
+def _pipe_closed(screen: Screen, error: BaseException) -> bool:
     """Whether the reader of standard output has gone, as ``head`` does; then nothing more is said.
 
-    What was not written yet is thrown away, so that the interpreter does not complain at its end.
+    What was not written yet is thrown away, so that the interpreter does not complain at its end. A pipe that
+    broke while the screen wrote is one; when all that waited was thrown away with it, a flush sees nothing.
     """
     try:
         screen.out.flush()
+        if isinstance(error, BrokenPipeError) and _while_showing(screen, error):
+            raise error
     except BrokenPipeError:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, screen.out.fileno())
         os.close(nowhere)
         return True
+    return False
+
+
+def _while_showing(screen: Screen, error: BaseException) -> bool:
+    frames = error.__traceback__
+    while frames is not None:
+        if frames.tb_frame.f_locals.get("self") is screen:
+            return True
+        frames = frames.tb_next
     return False
 
 

@@ -5,7 +5,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -277,3 +280,15 @@ def test_a_bar_is_shown_at_a_terminal_once_it_takes_long(monkeypatch: pytest.Mon
         assert list(atdf._with_bar(screen, ["a", "b", "c"])) == ["a", "b", "c"]
         assert ("of 3 files" in screen.err.getvalue()) == shown  # type: ignore[attr-defined]
         assert screen.out.getvalue() == ""  # type: ignore[attr-defined]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a pipe whose reader has gone is told differently on Windows")
+def test_a_reader_that_leaves_early_is_no_error() -> None:
+    call = [sys.executable, "-m", "ai_evolution", "atdf", "lint", *map(str, ALL * 8)]
+    with subprocess.Popen(call, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.read(10)
+        process.stdout.close()
+        assert process.stderr is not None
+        said = process.stderr.read()
+        assert (process.wait(timeout=60), said) == (141, b"")
