@@ -1,6 +1,7 @@
 """Tools that say what they do, and are held to it: the Agent Tool Description Format and its neighbours.
 
-Each room can be imported alone, and this package imports none of them before a name is asked for.
+Each room can be imported alone, and this package imports none of them before a name is asked for. A function
+named after its room (``convert``, ``contract``, ``lint``, ``render``) is imported from there.
 
 * ``documents``      JSON and YAML, read strictly, with line and column
 * ``schemas``        JSON Schema: the dialect, the meta-schema, formats asserted, nothing ever fetched
@@ -28,12 +29,9 @@ _ROOMS = {
     "description": ("Example", "Failure", "ToolDescription", "read"),
     "envelope": ("error", "success", "translate"),
     "losses": ("Conversion", "Loss"),
-    "convert": ("convert",),
-    "contract": ("Condition", "Contract", "Outcome", "contract"),
+    "contract": ("Condition", "Contract", "Outcome"),
     "attempts": ("AttemptLedger",),
-    "lint": ("lint",),
     "compatibility": ("diff",),
-    "render": ("render",),
 }
 _HOMES = {name: room for room, names in _ROOMS.items() for name in names}
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import importlib.util
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ai_evolution import atdf
 from ai_evolution.atdf.documents import Document, at, dumps, load, load_file
 from ai_evolution.atdf.shapes import FORMS, Detection, detect, embedded, tools, validate
 from ai_evolution.errors import UsageError
@@ -273,3 +276,11 @@ def test_a_document_of_no_form_has_one_problem() -> None:
     assert problem.pointer == ""
     assert problem.message.startswith("of no known form: it has none of resource_id, how_to_use")
     assert len(problem.message) < 300
+
+
+def test_every_name_of_the_package_is_found_in_its_room_and_hides_none() -> None:
+    for name in atdf.__all__:
+        assert callable(getattr(atdf, name)) or isinstance(getattr(atdf, name), Mapping)
+        assert importlib.util.find_spec(f"ai_evolution.atdf.{name}") is None
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = atdf.nothing
