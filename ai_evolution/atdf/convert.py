@@ -92,16 +92,18 @@ def _convert_one(
     try:
         document, derived = WRITE[to](READ[source](value), wanted)
         back, _ = WRITE[source](READ[to](document), style_of(value, source))
+        return document, losses_between(value, back, to), derived
     except DocumentError as error:
         raise DocumentError(
             f"{at}{error}" if str(error).startswith("/") else f"{at} {error}".strip()
         ) from None
-    return document, losses_between(value, back, to), derived
+    except RecursionError:
+        raise DocumentError(f"{at or '(root)'}: nested too deep to be converted") from None
 
 
 def losses_between(before: Any, after: Any, to: str) -> list[Loss]:
     """Return what of ``before`` is not in ``after``, whole branches in one, in document order."""
-    gone = missing(before, after)
+    gone = {} if text_of(before) == text_of(after) else missing(before, after)
     if not gone:
         return []
     total: Counter[str] = Counter()

@@ -58,7 +58,7 @@ def leaves(value: Any, pointer: str = "") -> Iterator[tuple[str, Any]]:
     stack: list[tuple[str, Any]] = [(pointer, value)]
     while stack:
         at, here = stack.pop()
-        if isinstance(here, Mapping) and here:
+        if isinstance(here, dict) and here:
             stack.extend((f"{at}/{escape(key)}", here[key]) for key in reversed(here))
         elif isinstance(here, list | tuple) and here:
             stack.extend((f"{at}/{i}", here[i]) for i in range(len(here) - 1, -1, -1))

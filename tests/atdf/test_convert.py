@@ -216,6 +216,15 @@ def test_an_unknown_form_is_refused_with_those_that_are_known(arguments: dict[st
         convert(TOOL, **arguments)
 
 
+def test_a_schema_that_is_nested_without_end_is_refused() -> None:
+    schema: dict[str, Any] = {"type": "object"}
+    for _ in range(20_000):
+        schema = {"type": "object", "properties": {"a": schema}}
+    for to in ("atdf-2", "atdf-1", "openai"):
+        with pytest.raises(DocumentError, match="nested too deep"):
+            convert({"name": "deep", "inputSchema": schema}, to, source="mcp")
+
+
 def test_every_form_can_be_a_target() -> None:
     assert set(TARGETS) == {
         "mcp", "atdf-1", "atdf-2", "atdf-tools", "atdf-sdk", "ardf-1", "atdf-tool", "openai", "anthropic"
