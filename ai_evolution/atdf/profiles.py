@@ -29,10 +29,7 @@ Schema = dict[str, Any]
 
 @dataclass(frozen=True)
 class Downgraded(Conversion):
-    """``document`` is what the provider takes; ``undo`` is what ``restore`` needs, as plain JSON.
-
-    ``reversible`` is always true of what ``apply`` returns: the schema that was given is never forgotten.
-    """
+    """``document`` is what the provider takes; ``undo`` is what ``restore`` needs, as plain JSON."""
 
     profile: str = ""
     undo: tuple[dict[str, Any], ...] = ()

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from strategies import arguments
 
+from ai_evolution.atdf.losses import missing
 from ai_evolution.atdf.profiles import COMBINATORS, PROFILES, STRICT_REFUSED, apply, restore, schemas_in
 from ai_evolution.atdf.schemas import problems
 from ai_evolution.atdf.translation import text_of
@@ -48,6 +49,20 @@ def test_the_result_has_nothing_left_that_the_provider_refuses(profile: str, sch
             if "properties" in part:
                 assert part["required"] == list(part["properties"])
                 assert part["additionalProperties"] is False
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@settings(max_examples=300)
+@given(arguments)
+def test_whatever_is_missing_lies_below_a_place_that_was_reported(
+    profile: str, schema: dict[str, Any]
+) -> None:
+    downgraded = apply(schema, profile)
+    told = {loss.pointer for loss in downgraded.losses} | set(downgraded.derived)
+    told |= {pointer.replace("/anyOf", "/oneOf") for pointer in told}  # a step may have renamed what is above
+    for pointer in missing(schema, downgraded.document):
+        parts = pointer.split("/")
+        assert any("/".join(parts[:end]) in told for end in range(1, len(parts) + 1)), pointer
 
 
 def test_each_thing_taken_out_is_reported_with_its_value_and_its_direction() -> None:
