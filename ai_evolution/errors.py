@@ -16,6 +16,9 @@
     * IllegalTransition ....... a task was asked to move where the table does not allow
     * StaleVersion ............ somebody else wrote the task since it was read
     * PushRefused ............. a webhook address that the policy does not allow
+  * ContractError ............. a tool's contract was broken (`blame` says by whom)
+    * CallerBreach ............ the call breaks what the tool asks for
+    * ToolBreach .............. the result breaks what the tool promised, or the description itself is wrong
 
 A message says what was given and what would have been accepted. A claim that turns
 out false is no error: it is a finding whose ``holds`` is false.
@@ -23,7 +26,8 @@ out false is no error: it is a finding whose ``holds`` is false.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 
 class AiEvolutionError(Exception):
@@ -128,3 +132,27 @@ class StaleVersion(A2AError):
 
 class PushRefused(A2AError):
     """A webhook address that the policy does not allow."""
+
+
+class ContractError(AiEvolutionError):
+    """A tool's contract was broken.
+
+    ``blame`` is caller, tool or description; ``pointer`` is where in the arguments or in the result
+    (RFC 6901); ``envelope`` is the structured error that a caller gets.
+    """
+
+    def __init__(
+        self, message: str, blame: str, pointer: str = "", envelope: Mapping[str, Any] | None = None
+    ) -> None:
+        super().__init__(message)
+        self.blame = blame
+        self.pointer = pointer
+        self.envelope = dict(envelope or {})
+
+
+class CallerBreach(ContractError):
+    """The call breaks what the tool asks for."""
+
+
+class ToolBreach(ContractError):
+    """The result breaks what the tool promised, or the description itself is wrong."""

@@ -99,6 +99,12 @@ def _a2a() -> dict[str, Command]:
     return libraries.A2A
 
 
+def _atdf() -> dict[str, Command]:
+    from ai_evolution.cli import atdf
+
+    return atdf.ATDF
+
+
 COMMANDS: dict[str, Command | Group] = {
     "catalog": Command({"en": "the classes, their labs and hours",
                         "es": "las clases, sus laboratorios y sus horas"}, _catalog),
@@ -118,6 +124,8 @@ COMMANDS: dict[str, Command | Group] = {
                          "es": "revisa páginas, enlaces, bloques y catálogos del repositorio"}, _validate),
     "doctor": Command({"en": "say whether this machine has what the labs need",
                        "es": "dice si esta máquina tiene lo que piden los laboratorios"}, _doctor),
+    "atdf": Group({"en": "describe tools, hold them to it, compare and render them",
+                   "es": "describe herramientas, exígeles lo dicho, compáralas y muéstralas"}, _atdf),
     "a2a": Group({"en": "look at and talk to live A2A agents",
                   "es": "examina agentes A2A en marcha y habla con ellos"}, _a2a),
 }  # fmt: skip
@@ -170,7 +178,7 @@ def _open_streams() -> None:
 
 def _failed(screen: Screen, error: BaseException, debug: bool) -> int:
     error = _cause(error)
-    if isinstance(error, SystemExit | BrokenPipeError) and _pipe_closed(screen):
+    if isinstance(error, SystemExit | BrokenPipeError) and _pipe_closed(screen, error):
         return CLOSED_PIPE
     if isinstance(error, SystemExit):
         return _left(screen, error)
@@ -207,18 +215,30 @@ def _cause(error: BaseException) -> BaseException:
     return error
 
 
-def _pipe_closed(screen: Screen) -> bool:
+def _pipe_closed(screen: Screen, error: BaseException) -> bool:
     """Whether the reader of standard output has gone, as ``head`` does; then nothing more is said.
 
-    What was not written yet is thrown away, so that the interpreter does not complain at its end.
+    What was not written yet is thrown away, so that the interpreter does not complain at its end. A pipe that
+    broke while the screen wrote is one; when all that waited was thrown away with it, a flush sees nothing.
     """
     try:
         screen.out.flush()
+        if isinstance(error, BrokenPipeError) and _while_showing(screen, error):
+            raise error
     except BrokenPipeError:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, screen.out.fileno())
         os.close(nowhere)
         return True
+    return False
+
+
+def _while_showing(screen: Screen, error: BaseException) -> bool:
+    frames = error.__traceback__
+    while frames is not None:
+        if frames.tb_frame.f_locals.get("self") is screen:
+            return True
+        frames = frames.tb_next
     return False
 
 
