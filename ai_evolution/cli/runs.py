@@ -167,12 +167,12 @@ def _report(name: str, arguments: argparse.Namespace, screen: Screen) -> Report:
 
         LABS[name].read_parameters(given)
         quiet(arguments.debug)
-        claims = [claim.id for claim in LABS[name].load().CLAIMS]
         done: list[str] = []
 
         def seen(claim_id: str) -> None:
             done.append(claim_id)
-            values = {"name": name, "seed": arguments.seed, "done": len(done), "count": len(claims)}
+            count = len(LABS[name].load().CLAIMS)  # loaded by now; before, it would have kept the lab waiting
+            values = {"name": name, "seed": arguments.seed, "done": len(done), "count": count}
             waiting.says(screen.text(CLAIM, claim=claim_id, **values))
 
         return run_lab(name, arguments.seed, transport=arguments.transport, progress=seen, **given)

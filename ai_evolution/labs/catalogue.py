@@ -7,7 +7,7 @@ that import-linter sees the arrow and asking for help imports no SDK.
 from __future__ import annotations
 
 import asyncio
-import importlib.metadata
+import gc
 import logging
 import threading
 import time
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from ai_evolution.world import World
 
 MAX_SEED = 2**53 - 1
+TRANSPORTS = ("memory", "http")
+"""Those of ``ai_evolution.network``, which is not imported for asking."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ class LabModule(Protocol):
     PROTOCOLS: Mapping[str, str]
 
     @staticmethod
-    def run(world: World, *, transport: str, peers: Any, **parameters: int) -> AsyncIterator[Record]:
+    def run(world: World, *, transport: str, peers: Any, **given: Any) -> AsyncIterator[Record]:
         """Ask the numbered questions and yield one finding for each claim."""
         ...
 
@@ -69,6 +71,8 @@ class Lab:
     title: Mapping[str, str]
     load: Callable[[], LabModule]
     parameters: tuple[Parameter, ...] = ()
+    begin: Callable[[int, str], Any] | None = None
+    """What takes long and can begin before the lab is loaded; gets seed and transport, has ``close()``."""
 
     def read_parameters(self, given: Mapping[str, object]) -> dict[str, int]:
         """Every parameter with its value, defaults filled in. ``UsageError`` for an unknown name."""
@@ -86,6 +90,12 @@ def _multiagent() -> LabModule:
     return multiagent  # type: ignore[return-value]
 
 
+def _elsewhere(seed: int, transport: str) -> Any:
+    from ai_evolution.labs.elsewhere import Elsewhere
+
+    return Elsewhere(seed, transport)
+
+
 LABS: Mapping[str, Lab] = {
     "multiagent": Lab(
         name="multiagent",
@@ -95,6 +105,7 @@ LABS: Mapping[str, Lab] = {
             "es": "A2A: ¿cómo delegan entre sí los agentes soberanos?",
         },
         load=_multiagent,
+        begin=_elsewhere,
         parameters=(
             Parameter(
                 "candidates",
@@ -143,25 +154,43 @@ def run_lab(
     Raises ``UsageError`` for a name, seed, transport or parameter that is not accepted, and
     ``LabError`` when the lab could not speak at all.
     """
-    from ai_evolution.evidence import Finding, Measurement, assemble
-    from ai_evolution.network import TRANSPORTS
-    from ai_evolution.world import World
-
     lab = find_lab(name)
     number = read_seed(seed)
     values = lab.read_parameters(parameters)
     if transport not in TRANSPORTS:
         raise UsageError(f"transport is {transport!r}; expected one of {', '.join(TRANSPORTS)}")
-    module = lab.load()
+    begun = lab.begin(number, transport) if lab.begin is not None else None
+    try:
+        return _conducted(lab, number, values, transport, peers, progress, begun)
+    finally:
+        if begun is not None:
+            begun.close()
+
+
+def _conducted(
+    lab: Lab,
+    number: int,
+    values: Mapping[str, int],
+    transport: str,
+    peers: Any,
+    progress: Callable[[str], None] | None,
+    begun: Any,
+) -> Report:
+    from ai_evolution.evidence import Finding, Measurement, assemble
+    from ai_evolution.world import World
+
+    module = _loaded(lab)
+    given = {"begun": begun} if begun is not None else {}
 
     async def conduct() -> list[Record]:
         records: list[Record] = []
-        begun = time.perf_counter()
-        async for record in module.run(World(name, number), transport=transport, peers=peers, **values):
+        start = time.perf_counter()
+        world = World(lab.name, number)
+        async for record in module.run(world, transport=transport, peers=peers, **given, **values):
             records.append(record)
             if isinstance(record, Finding) and progress is not None:
                 progress(record.claim_id)
-        records.append(Measurement("seconds", round(time.perf_counter() - begun, 3)))
+        records.append(Measurement("seconds", round(time.perf_counter() - start, 3)))
         return records
 
     return assemble(
@@ -177,9 +206,15 @@ def run_lab(
     )
 
 
-def installed_versions(*names: str) -> dict[str, str]:
-    """The installed version of each distribution, for ``run.json``."""
-    return {name: importlib.metadata.version(name) for name in names}
+def _loaded(lab: Lab) -> LabModule:
+    """The lab's module. The collector rests meanwhile: what an import makes is there to stay."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        return lab.load()
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def _quietly(conduct: Callable[[], Any]) -> Any:

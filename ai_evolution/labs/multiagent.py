@@ -12,7 +12,6 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import json
-import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
@@ -376,16 +375,21 @@ class Stage:
 
 
 async def run(
-    world: World, *, transport: str = "memory", peers: Cast | None = None, candidates: int = 3
+    world: World,
+    *,
+    begun: Elsewhere,
+    transport: str = "memory",
+    peers: Cast | None = None,
+    candidates: int = 3,
 ) -> AsyncIterator[Record]:
-    """Set up both organisations and ask the questions, one finding each."""
+    """Set up both organisations and ask the questions, one finding each.
+
+    ``begun`` is the process in which the tool is called and a server will be killed.
+    """
     cast = peers or Cast()
     people, office = everybody(world.seed)
     key = generate_key(world.fork("key").random)
     async with AsyncExitStack() as held:
-        folder = Path(held.enter_context(tempfile.TemporaryDirectory()))
-        elsewhere = Elsewhere(folder / "tasks.sqlite", world.seed, transport, GRACE)
-        await held.enter_async_context(elsewhere)
         net = await held.enter_async_context(Network(transport=transport))  # type: ignore[arg-type]
         stage = Stage(world, net, cast, people, office, key, net.client("hiring"))
         held.push_async_callback((await open_checks(stage)).aclose)
@@ -399,9 +403,9 @@ async def run(
             faults(stage, *people[11:13]),
             strangers(stage, people[13]),
             dialects(stage, people[14]),
-            trust(stage, people[15], folder / "audit.jsonl"),
-            comparison(stage, people[ORDERED], elsewhere),
-            crash(stage, elsewhere),
+            trust(stage, people[15], begun.folder / "audit.jsonl"),
+            comparison(stage, people[ORDERED], begun),
+            crash(stage, begun),
             opacity(stage),
         ):
             async for record in part:
@@ -770,7 +774,7 @@ async def crash(stage: Stage, doomed: Elsewhere) -> AsyncIterator[Record]:
             # the event that we wait for is in another process
             while (before := await state_at(there, url, task["id"])) != "TASK_STATE_WORKING":  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
-    await doomed.kill()
+    doomed.kill()
     store = stage.cast.store(str(doomed.store))
     reborn = "https://reborn.example"
     app = serving.build_app(stage.signed(reborn), hiring.Verifier(stage.office), store=store, tokens=TOKENS)
