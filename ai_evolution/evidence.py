@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -30,6 +31,7 @@ SCHEMA_ID = "urn:ai-evolution:schema:evidence:1"
 STATUS = "EXECUTABLE_CORE"
 MAX_FILE = 16 * 1024 * 1024
 LANGUAGES = ("en", "es")
+DIGEST = "sha256:[0-9a-f]{64}"
 
 
 # ---------------------------------------------------------------------- what a lab speaks in
@@ -148,7 +150,7 @@ class Report(_Strict):
 
     @computed_field(  # type: ignore[prop-decorator]
         description="sha256 over the RFC 8785 bytes of everything else",
-        json_schema_extra={"pattern": "^sha256:[0-9a-f]{64}$"},
+        json_schema_extra={"pattern": f"^{DIGEST}$"},
     )
     @property
     def digest(self) -> str:
@@ -190,6 +192,9 @@ class Report(_Strict):
         JSON, has a key twice, breaks the schema, or says a digest that is not its own.
         """
         document = read_document(path)
+        problem = schema_problem(document)
+        if problem:
+            raise DocumentError(f"{path}: {problem}")
         report = cls.from_document(document, str(path))
         if document["digest"] != report.digest:
             raise DocumentError(f"{path}: /digest is not the digest of the rest; something was changed")
@@ -197,15 +202,19 @@ class Report(_Strict):
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any], name: str = "the report") -> Report:
-        """A report from JSON values, its digest not looked at. ``DocumentError`` on a wrong shape."""
-        problem = schema_problem(document)
-        if problem:
-            raise DocumentError(f"{name}: {problem}")
+        """A report from JSON values, its digest not recomputed. ``DocumentError`` on a wrong shape.
+
+        The models decide here, which are as strict as the schema made of them and much quicker.
+        """
         try:
-            return cls.model_validate({k: v for k, v in document.items() if k != "digest"})
+            report = cls.model_validate({k: v for k, v in document.items() if k != "digest"})
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
-            raise DocumentError(f"{name}: {pointer(first['loc'])}: {first['msg']}") from None
+            said = schema_problem(document) or f"{pointer(first['loc'])}: {first['msg']}"
+            raise DocumentError(f"{name}: {said}") from None
+        if not re.fullmatch(DIGEST, str(document.get("digest"))):
+            raise DocumentError(f"{name}: {schema_problem(document) or '/digest: no digest'}")
+        return report
 
 
 def assemble(

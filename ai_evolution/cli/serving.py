@@ -93,7 +93,7 @@ async def _serve(given: argparse.Namespace, screen: Screen) -> None:
     if given.key_out:
         jwk = {**public_key(key).as_dict(private=False), "kid": hiring.KID}
         write_whole(Path(given.key_out), (json.dumps(jwk, indent=2) + "\n").encode("utf-8"))
-    bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         bound.bind(("127.0.0.1", given.port))
     except OSError as error:

@@ -495,7 +495,7 @@ class _Host:
             "MALLOC_ARENA_MAX": "2",
         }
         kept = {k: os.environ[k] for k in ("SYSTEMROOT", "LD_LIBRARY_PATH") if k in os.environ}
-        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener:
+        with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listener:
             listener.bind(("127.0.0.1", 0))
             port = listener.getsockname()[1]
             self.url = f"http://127.0.0.1:{port}"
