@@ -139,13 +139,19 @@ def tries(report: Report, lang: str) -> str:
     ]
     fewer = found["structured needs fewer"]
     share = {
-        "en": "In {cases} of {of} cases the structured error took fewer calls than the opaque one (95 % interval "
-        "{low} to {high}), and in none did it take more.",
-        "es": "En {cases} de {of} casos, con el error estructurado bastaron menos llamadas que con el opaco "
-        "(intervalo del 95 %: de {low} a {high}), y en ninguno hicieron falta más.",
+        "en": "With the structured error {cases} of {of} cases took fewer calls than with the opaque one "
+        "(95 % interval {low} to {high}), and {more} took more.",
+        "es": "Con el error estructurado, {cases} de {of} casos necesitaron menos llamadas que con el opaco "
+        "(intervalo del 95 %: de {low} a {high}) y {more}, más.",
     }[lang]
+    observed: Any = report.finding("repair.fewer-tries").observed
+    more = (
+        {"en": "none", "es": "ninguno"}[lang]
+        if not observed["more than opaque"]
+        else observed["more than opaque"]
+    )
     bounds = {name: _number(fewer[name], lang) for name in ("low", "high")}
-    return _table(head, rows) + "\n\n" + share.format(**{**fewer, **bounds})
+    return _table(head, rows) + "\n\n" + share.format(**{**fewer, **bounds, "more": more})
 
 
 def losses(report: Report, lang: str) -> str:
@@ -212,10 +218,10 @@ def service(report: Report, lang: str) -> str:
     )
     lucky: Any = report.result["lucky"]
     said = {
-        "en": "A service that fails two calls in a hundred kept that promise in {kept} of {samples} samples of a "
-        "hundred calls (95 % interval {low} to {high}).",
-        "es": "Un servicio que falla dos llamadas de cada cien cumplió esa promesa en {kept} de {samples} muestras "
-        "de cien llamadas (intervalo del 95 %: de {low} a {high}).",
+        "en": "A service that fails two calls in a hundred kept that promise in {kept} of {samples} samples "
+        "of a hundred calls (95 % interval {low} to {high}).",
+        "es": "Un servicio que falla dos llamadas de cada cien cumplió esa promesa en {kept} de {samples} "
+        "muestras de cien llamadas (intervalo del 95 %: de {low} a {high}).",
     }[lang]
     bounds = {name: _percent(lucky[name], lang) for name in ("low", "high")}
     return _table(head, rows) + "\n\n" + said.format(**{**lucky, **bounds})

@@ -1,4 +1,4 @@
-"""The lab of class 131: every claim holds, and for each there is a part bad enough to break it, and it alone."""
+"""The lab of class 131: every claim holds, and for each a part is bad enough to break it, and it alone."""
 
 from __future__ import annotations
 
