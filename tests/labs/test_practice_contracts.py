@@ -225,6 +225,12 @@ def test_whatever_is_written_is_answered_in_words(written: Any, other: Any) -> N
         assert check.says("es").startswith(check.name["es"])
 
 
+def test_a_table_is_aligned_as_text_and_escaped_as_html() -> None:
+    table = practice.Table(["name", "n"], [("a < b", 1), ("c", 22)])
+    assert repr(table).splitlines() == ["name   n", "a < b  1", "c      22"]
+    assert "<td>a &lt; b</td><td>1</td>" in table._repr_html_()
+
+
 # ------------------------------------------------------------------------------------- predictions
 
 
