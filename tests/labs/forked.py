@@ -3,7 +3,7 @@
 A run of the lab costs 1 s of CPU here and 2 s in the other process, all of them imports; the tests run
 it some forty times. What is forked is as much a process of its own as the other is: it runs the same
 ``elsewhere.main``, listens on a port of its own and dies of the same signal. The lab as it is started by
-a person, with its imports, is run by ``test_multiagent.py``, by the tests of the command and by the notebooks.
+a person, with its imports, is run by ``test_multiagent.py``, the tests of the command and the notebooks.
 """
 
 from __future__ import annotations
