@@ -58,6 +58,7 @@ VENV = ROOT / ".venv"
 OLD = ROOT / ".venv.old"  # on its way out
 MADE, INSTALLING = VENV / ".course-made", VENV / ".course-installing"
 PIP_LOG = VENV / ".course-pip.log"
+BYTECODE = VENV / "bytecode"
 SETS = ("core", "notebooks", "test", "bench")  # each holds the one before it
 WINDOWS = os.name == "nt"
 BIN = VENV / ("Scripts" if WINDOWS else "bin")
@@ -631,6 +632,17 @@ def bench(arguments: list[str]) -> int:
     return int(any(codes))
 
 
+def keep_bytecode() -> None:
+    """Let what is started keep what it compiled: in ``.venv`` for those who want no bytecode beside sources.
+
+    Many images for containers set ``PYTHONDONTWRITEBYTECODE``. Every process would then compile all that it
+    imports (pip leaves that to the first import): 11 s of CPU for a lab that takes 5, and the suite starts
+    hundreds of processes.
+    """
+    if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
+        os.environ["PYTHONPYCACHEPREFIX"] = str(BYTECODE)
+
+
 COMMANDS = {"lab": lab, "test": test, "notebooks": notebooks, "bench": bench}
 
 
@@ -645,6 +657,7 @@ def main(arguments: list[str]) -> int:
         if sys.version_info[:2] > NEWEST:
             print(say("too new"), file=sys.stderr)
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+        keep_bytecode()
         return COMMANDS[arguments[0]](arguments[1:])
     except Trouble as trouble:
         complaint = str(trouble)

@@ -48,7 +48,7 @@ def nothing_is_left_running() -> Iterator[None]:
 
     Linux alone can tell whose they are; elsewhere nothing is checked.
     """
-    before = running()
+    before = processes()
     yield
     deadline = time.monotonic() + GRACE
     while left := running(before):
@@ -60,14 +60,20 @@ def nothing_is_left_running() -> Iterator[None]:
     assert not left, "left running: " + "; ".join(f"{pid} {command}" for pid, command in left.items())
 
 
-def running(known: dict[int, str] | None = None) -> dict[int, str]:
-    """Processes that this one started, and theirs, that are not in ``known``: number -> command line."""
+def processes() -> set[int]:
+    """The numbers of all processes of this machine."""
     if sys.platform != "linux":
-        return {}
+        return set()
+    return set(map(int, filter(str.isdigit, os.listdir("/proc"))))  # noqa: PTH208 (hot: twice for each test)
+
+
+def running(before: set[int]) -> dict[int, str]:
+    """Processes that this one started, and theirs, and that were not there before: number -> command line.
+
+    The others are not looked at: on a busy machine that cost a minute of CPU in the whole suite.
+    """
     mark, me, found = f"{RUN}={os.environ[RUN]}".encode(), str(os.getpid()), {}
-    for pid in map(int, filter(str.isdigit, os.listdir("/proc"))):  # noqa: PTH208 (hot: twice for each test)
-        if pid == os.getpid() or (known and pid in known):
-            continue
+    for pid in processes() - before - {os.getpid()}:
         try:
             state, parent = _read(pid, "stat").rpartition(b") ")[2].split()[:2]
             if parent.decode() == me or mark in _read(pid, "environ"):

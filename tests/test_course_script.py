@@ -141,8 +141,11 @@ def test_a_bare_clone_runs_a_lab_then_the_tests_in_the_same_environment(project:
         assert "the disk is full" in one_line(project.run("lab", "134", before=little_room))
         assert ".course-installing" in project.marks
 
-    first = project.run("lab", "134", "--seed", "7")
+    first = project.run("lab", "134", "--seed", "7", PYTHONDONTWRITEBYTECODE="1")
     assert first.returncode == 7, first
+    # Who wants no bytecode beside the sources has it in .venv, and need not compile everything every time.
+    assert list((project.root / ".venv" / "bytecode").rglob("tiny.*.pyc"))
+    assert not list((project.root / "ai_evolution").rglob("*.pyc"))
     arguments, version, package, requires = json.loads(first.stdout)
     assert (arguments, version) == (["--seed", "7"], "1.0")
     assert Path(package) == project.root / "ai_evolution" / "__init__.py"
@@ -309,8 +312,11 @@ def prepare_empty_environment(project: Project, pip: bool) -> None:
     if pip:
         import pip as ours
 
-        library = next(venv.glob("[Ll]ib*/**/site-packages"))
-        (library / "pip.pth").write_text(str(Path(ours.__file__).parent.parent), encoding="utf-8")
+        library, package = next(venv.glob("[Ll]ib*/**/site-packages")), Path(ours.__file__).parent
+        try:  # pip alone: with all that is installed beside it, it would read hundreds of metadata files
+            (library / "pip").symlink_to(package, target_is_directory=True)
+        except OSError:  # Windows asks for a right that few have
+            (library / "pip.pth").write_text(str(package.parent), encoding="utf-8")
 
 
 def without_ensurepip(project: Project) -> str:

@@ -58,15 +58,18 @@ class Elsewhere:
         self.store = self.folder / "tasks.sqlite"
         self._lines: list[str] = []
         try:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "ai_evolution.labs.elsewhere", str(self.store), str(seed), transport],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-            )
+            self._process = self._started(str(self.store), str(seed), transport)
         except OSError as error:
             self._folder.cleanup()
             raise LabError(f"the other process could not be started: {error.strerror}") from None
+
+    def _started(self, *words: str) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            [sys.executable, "-m", "ai_evolution.labs.elsewhere", *words],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
 
     async def way(self) -> Way:
         """What ordering the check from the tool came to."""

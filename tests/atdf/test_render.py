@@ -78,9 +78,9 @@ def test_each_density_says_more_than_the_one_before() -> None:
     assert "Busca un libro" in render([BOOK], lang="es").text
 
 
-@pytest.mark.parametrize("counter", [Tiktoken(), Estimate()], ids=lambda one: one.name)
-def test_the_count_is_that_of_the_named_counter_and_grows_with_the_density(counter: Any) -> None:
-    counts = []
+@pytest.mark.parametrize("named", [Tiktoken, Estimate], ids=lambda one: one.name)
+def test_the_count_is_that_of_the_named_counter_and_grows_with_the_density(named: Any) -> None:
+    counter, counts = named(), []
     for density in DENSITIES:
         section = render(tools(), density, counter=counter)
         assert section.tokens == counter.count(section.text)

@@ -13,6 +13,7 @@ from labs.bad_peers import BAD_PEERS, MORE
 from ai_evolution.labs import run_lab
 from ai_evolution.labs.multiagent import CLAIMS
 
+pytestmark = pytest.mark.usefixtures("forked")
 MINE = [claim.id for claim in CLAIMS][16:]
 
 

@@ -11,6 +11,7 @@ from labs.bad_peers import BAD_PEERS
 from ai_evolution.labs import run_lab
 from ai_evolution.labs.multiagent import CLAIMS
 
+pytestmark = pytest.mark.usefixtures("forked")
 MINE = [claim.id for claim in CLAIMS][:8]
 
 

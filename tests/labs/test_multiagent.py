@@ -25,10 +25,12 @@ def test_every_claim_holds_among_honest_peers() -> None:
     assert [item.id for item in honest().evidence if not item.holds] == []
 
 
+@pytest.mark.usefixtures("forked")
 def test_over_a_loopback_socket_the_evidence_is_the_same() -> None:
     assert honest(7, "http").document() == honest(7).document()
 
 
+@pytest.mark.usefixtures("forked")
 def test_another_seed_is_other_people_and_another_digest() -> None:
     assert honest(7).inputs["candidates"] != honest(8).inputs["candidates"]
     assert honest(7).digest != honest(8).digest
@@ -56,6 +58,7 @@ def test_hash_seed_time_zone_locale_and_working_directory_move_no_byte(tmp_path:
     assert done.stderr == b""  # faults that the lab injects leave no noise on the terminal
 
 
+@pytest.mark.usefixtures("forked")
 def test_a_lab_runs_inside_a_running_event_loop_as_a_notebook_has_one() -> None:
     async def cell() -> Report:
         return run_lab("multiagent", 7)
@@ -63,6 +66,7 @@ def test_a_lab_runs_inside_a_running_event_loop_as_a_notebook_has_one() -> None:
     assert asyncio.run(cell()).digest == honest(7).digest
 
 
+@pytest.mark.usefixtures("forked")
 def test_the_number_of_candidates_is_a_parameter_of_the_evidence() -> None:
     report = honest(0, "memory", 1)
     assert report.parameters == {"candidates": 1}

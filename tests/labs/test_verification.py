@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from labs.bad_peers import BAD_PEERS
 from labs.runs import honest
 
 from ai_evolution.evidence import Report, digest_of, pointer
 from ai_evolution.labs import run_lab, verify
+
+pytestmark = pytest.mark.usefixtures("forked")
 
 
 def leaves(value: Any, path: tuple[object, ...] = ()) -> list[tuple[object, ...]]:
