@@ -193,7 +193,7 @@ async def _recorded(journal: WireJournal, transport: Any) -> AsyncIterator[tuple
 
 
 def raw_of(item: Any) -> bytes | None:
-    """The bytes of a ``SessionMessage``, as they crossed if the transport kept them; None for an exception."""
+    """The bytes of a ``SessionMessage``, as they crossed if they were kept; None for an exception."""
     if isinstance(item, Exception):
         return None
     kept: bytes | None = getattr(item, "raw", None)

@@ -56,23 +56,28 @@ class _Unsafe(Exception):
 
 
 def _has_patterns(schema: Any) -> bool:
-    stack = [schema]
+    return any(not _PATTERNS.isdisjoint(each) for each in _objects(schema))
+
+
+def _objects(value: Any) -> Iterator[Mapping[str, Any]]:
+    stack = [value]
     while stack:
         each = stack.pop()
         if isinstance(each, Mapping):
-            if not _PATTERNS.isdisjoint(each):
-                return True
+            yield each
             stack.extend(each.values())
         elif isinstance(each, list):
             stack.extend(each)
-    return False
 
 
 class _Careful:
     """One value against one schema with patterns.
 
-    The validator is run with what is known of the patterns; what it asked for beyond that is found out in the
-    other process, and it is run again. The patterns that it asks for hang on those before, so a few rounds do.
+    The validator is run with what is known of the patterns; what it asked for beyond that is found out in
+    the other process, and it is run again. What it asks for hangs on what it knew, so a few rounds do.
+
+    ``patternProperties`` has plain patterns alone, on short names: ``jsonschema`` itself runs them anew for
+    ``additionalProperties``.
     """
 
     def __init__(self, schema: Mapping[str, Any], value: Any) -> None:
@@ -84,15 +89,17 @@ class _Careful:
         for word in ("$ref", "$dynamicRef", "$recursiveRef", "allOf", "anyOf", "oneOf", "if", "contains"):
             if word in draft.VALIDATORS:
                 guards[word] = self._counted(draft.VALIDATORS[word])
-        careful = validators.extend(draft, guards)
+        extend: Any = validators.extend
+        careful = extend(draft, guards)
         self._judge = careful(schema, registry=Registry(), format_checker=draft.FORMAT_CHECKER)
-        self._value = value
+        self._schema, self._value = schema, value
         self._left = MOST
         self._known: dict[tuple[str, str], bool] = {}
         self._wanted: dict[tuple[str, str], None] = {}
 
     def problem(self) -> Problem | None:
         try:
+            self._check_names()
             for _ in range(4):
                 self._left, self._wanted = MOST, {}
                 error = next(self._judge.iter_errors(self._value), None)
@@ -104,6 +111,14 @@ class _Careful:
         except Exception as error:  # whatever a stranger's schema does to a validator: it was not checked
             return Problem("", f"its output schema can't be evaluated: {type(error).__name__}", "$schema")
         return Problem("", "its output schema is not evaluated: its patterns hang on each other", "pattern")
+
+    def _check_names(self) -> None:
+        named = [each["patternProperties"] for each in _objects(self._schema) if "patternProperties" in each]
+        for pattern in (pattern for each in named if isinstance(each, Mapping) for pattern in each):
+            if not _plain(pattern):
+                raise _Unsafe(f"patternProperties has {_short(pattern)}, which is not plain")
+        if named and any(len(name) > LONGEST for each in _objects(self._value) for name in each):
+            raise _Unsafe(f"a member's name of over {LONGEST} characters is to match its patternProperties")
 
     def _counted(self, keyword: Any) -> Any:
         def counted(validator: Any, value: Any, instance: Any, schema: Any) -> Any:
