@@ -23,7 +23,7 @@ all the same. A manager that dies takes its allocation with it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import chain
@@ -272,14 +272,40 @@ def counterexample(promised: ResultContract, needed: ResultContract, seed: int =
     """One result that ``promised`` lets through and ``needed`` does not, in a tuple; empty: none found.
 
     It is built from the two shapes (``containment``) or, where ranges are at stake, drawn from the promised
-    one. An empty tuple proves nothing.
+    one, brought into its ranges, and then moved, one number at a time, to where the needed range has ended.
+    An empty tuple proves nothing.
     """
     built = (each.witness for each in containment(promised.shape, needed.shape).breaks)
     drawn = samples(promised.shape, Random(f"counterexample:{seed}"), COUNTEREXAMPLES)
-    for value in chain(built, drawn if needed.ranges else ()):
+    moved = (each for value in drawn for each in (value, *_beyond(value, promised, needed)))
+    for value in chain(built, moved if needed.ranges else ()):
         if not promised.problems(value) and needed.problems(value):
             return (value,)
     return ()
+
+
+def _beyond(value: Any, promised: ResultContract, needed: ResultContract) -> Iterator[Any]:
+    """``value`` in the promised ranges, one number moved just outside a needed one or to a promised end."""
+    settled = value
+    for span in promised.ranges:
+        for at, number in list(span.reached(settled)):
+            if isinstance(number, int | float) and not isinstance(number, bool):
+                settled = _with(settled, at, min(max(number, span.minimum), span.maximum))
+    for span in needed.ranges:
+        ends = [end for same in promised.ranges for end in (same.minimum, same.maximum)]
+        for at, _ in list(span.reached(settled)):
+            for number in (*ends, span.minimum - 1, span.maximum + 1):
+                if math.isfinite(number):
+                    yield _with(settled, at, int(number) if float(number).is_integer() else number)
+
+
+def _with(value: Any, at: Sequence[str | int], new: Any) -> Any:
+    """A copy of ``value`` with ``new`` at the place that these steps lead to."""
+    if not at:
+        return new
+    copied: Any = list(value) if isinstance(value, list) else dict(value)
+    copied[at[0]] = _with(copied[at[0]], at[1:], new)
+    return copied
 
 
 # a round with everybody in it

@@ -121,12 +121,16 @@ class Range:
         """The values out of range."""
         found = []
         span = f"{self.minimum:g} to {self.maximum:g}{' ' + self.unit if self.unit else ''}"
-        for at, value in _reached(result, self.pointer.split("/")[1:], ()):
+        for at, value in self.reached(result):
             if isinstance(value, bool) or not isinstance(value, int | float):
                 found.append(Problem(pointer_of(at), f"no number, {span} accepted", "range"))
             elif not self.minimum <= value <= self.maximum:
                 found.append(Problem(pointer_of(at), f"{value!r:.40} is outside {span}", "range"))
         return found
+
+    def reached(self, result: Any) -> Iterator[tuple[list[str | int], Any]]:
+        """Each place in ``result`` that the pointer reaches, as its steps, with what stands there."""
+        return _reached(result, self.pointer.split("/")[1:], ())
 
 
 @dataclass(frozen=True)

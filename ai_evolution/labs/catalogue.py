@@ -90,6 +90,12 @@ def _multiagent() -> LabModule:
     return multiagent  # type: ignore[return-value]
 
 
+def _contracts() -> LabModule:
+    from ai_evolution.labs import contracts
+
+    return contracts  # type: ignore[return-value]
+
+
 def _elsewhere(seed: int, transport: str) -> Any:
     from ai_evolution.labs.elsewhere import Elsewhere
 
@@ -97,6 +103,25 @@ def _elsewhere(seed: int, transport: str) -> Any:
 
 
 LABS: Mapping[str, Lab] = {
+    "contracts": Lab(
+        name="contracts",
+        class_slug="131-contracts",
+        title={
+            "en": "Contracts: what do a tool and its caller owe each other, and who is to blame?",
+            "es": "Contratos: ¿qué se deben una herramienta y quien la llama, y de quién es la culpa?",
+        },
+        load=_contracts,
+        parameters=(
+            Parameter(
+                "cases",
+                default=60,
+                minimum=30,
+                maximum=500,
+                en="how many broken calls the scripted repairer has to correct",
+                es="cuántas llamadas rotas tiene que corregir el reparador guionizado",
+            ),
+        ),
+    ),
     "multiagent": Lab(
         name="multiagent",
         class_slug="134-a2a",

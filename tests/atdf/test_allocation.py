@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -154,6 +155,21 @@ def test_the_counterexample_is_one() -> None:
         (value,) = counterexample(ResultContract(shape), NEED)
         assert NEED.problems(value)
     assert counterexample(NEED, NEED) == ()
+
+
+@pytest.mark.parametrize("ends", [(0, 900), (0, 500.5), (-1, 500), (0, 501), (0, math.inf)])
+def test_a_wider_range_is_a_counterexample_however_little_wider(ends: tuple[float, float]) -> None:
+    shape = {
+        "type": "object",
+        "properties": {"price": {"type": "number"}, "booked": {"type": "integer"}},
+        "required": ["price", "booked"],
+    }
+    booked = Range("/booked", 1, 8)
+    need = ResultContract(shape, (booked, Range("/price", 0, 500)))
+    (value,) = counterexample(ResultContract(shape, (booked, Range("/price", *ends))), need)
+    assert 1 <= value["booked"] <= 8
+    assert need.problems(value)
+    assert counterexample(ResultContract(shape, (booked, Range("/price", 1, 499))), need) == ()
 
 
 # bids that do not count

@@ -15,7 +15,10 @@ BAD_CALLS = [
     (["rum"], "'rum' is not a command of ai-evolution; did you mean run? accepted: catalog, run"),
     (["RUN", "multiagent"], "did you mean run?"),
     (["run"], "run needs NAME; usage: ai-evolution run"),
-    (["run", "multiagen"], "no lab is called 'multiagen'; did you mean multiagent? accepted: multiagent"),
+    (
+        ["run", "multiagen"],
+        "no lab is called 'multiagen'; did you mean multiagent? accepted: contracts, multiagent",
+    ),
     (
         ["run", "multiagent", "--seed", "seven"],
         "--seed 'seven' is not a whole number from 0 to 9007199254740991",

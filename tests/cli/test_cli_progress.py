@@ -15,6 +15,7 @@ import pytest
 
 from ai_evolution.errors import EnvironmentProblem
 from ai_evolution.files import locked, write_whole
+from ai_evolution.labs import LABS
 from ai_evolution.progress import Progress, home
 
 WRITERS, EACH = 4, 15
@@ -22,6 +23,7 @@ WRITERS, EACH = 4, 15
 
 WRITER = """
 import sys
+from ai_evolution.labs import LABS
 from ai_evolution.progress import Progress
 for seed in range(int(sys.argv[2])):
     Progress().record_run(sys.argv[1], "134-a2a", seed, "sha256:0", 1, 1)
@@ -31,7 +33,7 @@ for seed in range(int(sys.argv[2])):
 def test_nothing_run_yet_is_said_with_the_command_to_begin(cli: Callable, own_home: Path) -> None:
     done = cli("progress")
     assert (done.code, done.err) == (0, "")
-    assert " run multiagent" in done.out
+    assert f" run {next(iter(LABS))}" in done.out
     assert not own_home.exists()
 
 
