@@ -9,6 +9,7 @@ model. Each numbered question yields one finding.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import sys
@@ -552,11 +553,12 @@ async def history(host: Host) -> list[str]:
 
 async def endings(stage: Stage) -> AsyncIterator[Record]:
     # 12. Dead, flooding, babbling, silent: what does the caller get, and what the second time?
-    seen = {}
-    for kind in ENDINGS:
+    async def twice(kind: str) -> list[str]:
         command = [sys.executable, mortal.__file__, kind]
         async with stage.cast.reaches(command, approve=yes, deadline=GRACE) as host:
-            seen[kind] = [await ending(host.call("count", {}, deadline=ENDINGS[kind])) for _ in range(2)]
+            return [await ending(host.call("count", {}, deadline=ENDINGS[kind])) for _ in range(2)]
+
+    seen = dict(zip(ENDINGS, await asyncio.gather(*map(twice, ENDINGS)), strict=True))
     named = {
         "dies": "ServerLost",
         "floods": "ResultRefused",

@@ -7,7 +7,6 @@ its tool it is a good server of both eras.
 import json
 import os
 import sys
-import time
 
 TOOL = {
     "name": "count",
@@ -46,8 +45,8 @@ def end_badly(kind: str) -> None:
             sys.stdout.write("x" * LONG)
     if kind == "babbles":
         print("Traceback (most recent call last): just kidding", flush=True)
-    while True:
-        time.sleep(60)
+    for _line in sys.stdin:
+        pass  # it goes on listening, and says nothing more
 
 
 def main(kind: str) -> None:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Any
 
 from mcp.server import MCPServer, Server
@@ -105,7 +106,7 @@ def house(*, back: str = "Says what happened.") -> MCPServer[Any]:
     def open_the_safe() -> dict[str, Any]:
         raise RuntimeError(SECRET)
 
-    at = {"clock": lambda: EPOCH}
+    at: Any = {"clock": lambda: EPOCH}
     number = {"type": "integer", "minimum": 1, "maximum": 8}
     booked = {"booked": {"type": "integer"}, "outdoors": {"type": "boolean"}, "why": {"type": "string"}}
     waits = plain_tool("wait_for_guests", "Waits until the guests are here.", {})
@@ -214,7 +215,7 @@ def poisoned() -> MCPServer[Any]:
     report = plain_tool(
         "send_report", "Sends a text away.", {"sent": {"type": "boolean"}}, text={"type": "string"}
     )
-    at = {"clock": lambda: EPOCH}
+    at: Any = {"clock": lambda: EPOCH}
     return build_server(
         "poisoned",
         [
@@ -240,11 +241,11 @@ KINDS: dict[str, Callable[[], Any]] = {
     "plain": plain,
     "contracted": contracted,
     "liar": liar,
-    "honest": lambda: liar(honest=True),
+    "honest": partial(liar, honest=True),
     "changed": changed,
     "shuffled": shuffled,
     "poisoned": poisoned,
-    **{f"adder-{number}": (lambda number=number: adder(number)) for number in range(1, 4)},
+    **{f"adder-{number}": partial(adder, number) for number in range(1, 4)},
 }
 
 
