@@ -171,8 +171,6 @@ async def _open(client: Client, host: Host, wire: Wire, deadline: float) -> Asyn
                     raised = error
         except (Exception, BaseExceptionGroup) as error:
             raised = raised or translated(error, wire, _pending(wire))
-            if raised is not error and isinstance(raised, McpError):
-                raised.__cause__ = None
     if raised is not None:
         raise raised
     if scope.cancelled_caught:

@@ -78,7 +78,7 @@ class Bounded(httpx2.AsyncBaseTransport):
         if response.status_code < 400 and _is_stream(response):
             return self._streamed(request, response)
         body = bytearray()
-        async for chunk in response.aiter_raw():
+        async for chunk in _raw(response):
             body += chunk
             if len(body) > self._wire.limits.message:
                 await response.aclose()
@@ -118,7 +118,7 @@ class _Events(httpx2.AsyncByteStream):
     async def __aiter__(self) -> AsyncIterator[bytes]:
         buffer, resumable = bytearray(), False
         try:
-            async for chunk in self._response.aiter_raw():
+            async for chunk in _raw(self._response):
                 start = max(0, len(buffer) - 3)
                 buffer += chunk
                 end = max(_after(buffer, blank, start) for blank in (b"\n\n", b"\r\n\r\n", b"\r\r"))
@@ -143,6 +143,13 @@ class _Events(httpx2.AsyncByteStream):
 
     async def aclose(self) -> None:
         await self._response.aclose()
+
+
+def _raw(response: httpx2.Response) -> AsyncIterator[bytes]:
+    """The body as it comes, also of a response that was made with its content."""
+    stream = response.stream
+    assert isinstance(stream, httpx2.AsyncByteStream)
+    return aiter(stream)
 
 
 def _after(buffer: bytearray, blank: bytes, start: int) -> int:
