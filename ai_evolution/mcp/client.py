@@ -478,13 +478,14 @@ class Host:
         self._asker.raised = None
         try:
             with anyio.fail_after(seconds):
-                return await send()
+                answer = await send()
         except TimeoutError:
             raise self._wire.fault or _too_late(said or method, seconds, self._wire) from None
         except (Exception, BaseExceptionGroup) as error:
-            if self._asker.raised is not None:
-                raise self._asker.raised from None
-            raise translated(error, self._wire, method) from None
+            raise self._asker.raised or translated(error, self._wire, method) from None
+        if self._asker.raised is not None:
+            raise self._asker.raised
+        return answer
 
     def _check_weight(self, method: str, answer: BaseModel) -> None:
         """Where no transport has weighed the message: a server in our own process."""

@@ -126,6 +126,34 @@ async def test_a_tool_gives_its_checked_result(era: str, recording: bool) -> Non
         assert (host.server, host.instructions) == ({"name": "shop", "version": "1.2.3"}, "Buy more.")
 
 
+@on_a_loop
+async def test_a_revision_can_be_taken_for_granted() -> None:
+    journal = WireJournal()
+    async with connect(shop(), mode="2026-07-28", journal=journal) as host:
+        await host.call("add", {"a": 1, "b": 1})
+    assert set(journal.counts()["2026-07-28"]) == {"tools/list", "tools/call"}
+
+
+@both
+@recorded
+@on_a_loop
+async def test_calls_at_the_same_time_get_their_own_answers(era: str, recording: bool) -> None:
+    async with at(shop(), era, journal=WireJournal() if recording else None) as host:
+        found = await asyncio.gather(*(host.call("add", {"a": n, "b": n}) for n in range(20)))
+    assert [each.structured["total"] for each in found] == [2 * n for n in range(20)]
+
+
+@both
+@on_a_loop
+async def test_a_tool_that_does_not_exist_is_told_by_the_server_in_its_own_way(era: str) -> None:
+    async def approve(tool: Tool, arguments: dict[str, Any]) -> bool:
+        return True
+
+    async with at(shop(), era, approve=approve) as host:
+        with pytest.raises(ToolFailed, match="Unknown tool"):  # where the text of 2026-07-28 wants -32602
+            await host.call("nothing")
+
+
 @both
 @recorded
 @on_a_loop
