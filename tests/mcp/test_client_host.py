@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from typing import Annotated, Any
 
 import pytest
@@ -45,7 +46,15 @@ async def which() -> Elicit[Size]:
 
 
 def shop() -> MCPServer:
-    """A server with one of everything, made with the SDK alone."""
+    """A server with one of everything; what it did before is forgotten."""
+    served = _shop()
+    served.log.clear()  # type: ignore[attr-defined]
+    return served
+
+
+@functools.cache
+def _shop() -> MCPServer:
+    """Made with the SDK alone, once: its models take a while."""
     served = MCPServer("shop", version="1.2.3", instructions="Buy more.")
     served_log: list[str] = []
     served.log = served_log  # type: ignore[attr-defined]

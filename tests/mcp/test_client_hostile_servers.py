@@ -188,7 +188,7 @@ async def test_a_schema_that_points_out_of_itself_is_never_fetched_and_its_resul
         def log_message(self, *args: Any) -> None: ...
 
     with http.server.HTTPServer(("127.0.0.1", 0), Schemas) as listening:
-        threading.Thread(target=listening.serve_forever, daemon=True).start()
+        threading.Thread(target=listening.serve_forever, args=(0.02,), daemon=True).start()
         try:
             address = f"http://127.0.0.1:{listening.server_port}/schema.json"
             for schema in (
@@ -257,7 +257,8 @@ def test_patterns_of_names_are_plain_or_nothing_is_judged_by_them() -> None:
     assert "not plain" in evil.problem({"a" * 40 + "!": 1}).message  # type: ignore[union-attr]
 
 
-def test_references_that_multiply_are_not_followed_for_ever() -> None:
+def test_references_that_multiply_are_not_followed_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(results, "MOST", 1_000)
     levels: dict[str, Any] = {
         f"l{n}": {"allOf": [{"$ref": f"#/$defs/l{n + 1}"}, {"$ref": f"#/$defs/l{n + 1}"}]} for n in range(40)
     }

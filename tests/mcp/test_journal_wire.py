@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hostile_servers import TOOL, command, in_memory, with_tools
 from hosting import ERAS, MODES, on_a_loop, started
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from mcp import Client
 from test_client_host import at, shop
@@ -242,6 +242,7 @@ JSON = st.recursive(
 )
 
 
+@settings(max_examples=60)
 @given(st.binary(max_size=60) | JSON.map(lambda value: json.dumps(value).encode()))
 def test_anything_can_be_kept_and_shown(raw: bytes) -> None:
     journal = WireJournal()

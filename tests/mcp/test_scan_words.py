@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ai_evolution.mcp.scan import DEEPEST, LONGEST, Hazard, hazards, shown, suspicions
@@ -214,12 +214,14 @@ def test_any_text_can_be_looked_at() -> None:
     assert shown("plain") == "plain"
 
 
+@settings(max_examples=50)
 @given(st.text(max_size=200))
 def test_what_is_shown_hides_nothing_and_reading_never_fails(text: str) -> None:
     assert [each for each in suspicions(shown(text)) if each[0] == "hidden-character"] == []
     hazards([tool(text, text)], known=[text])
 
 
+@settings(max_examples=50)
 @given(
     st.lists(
         st.sampled_from(["ignore", "previous", "do", "not", "tell", "the", "<", "~/.", ""]), max_size=400

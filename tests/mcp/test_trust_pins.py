@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from mcp.types import Tool
 
@@ -186,6 +186,7 @@ JSON = st.recursive(
 )
 
 
+@settings(max_examples=60)
 @given(JSON, JSON)
 def test_there_are_differences_exactly_where_the_fingerprints_differ(old: Any, new: Any) -> None:
     schemas = ({"name": "a", "inputSchema": {"x": value}} for value in (old, new))
