@@ -70,6 +70,7 @@ async def mutants() -> dict[str, Any]:
                 "en": mutant.en,
                 "es": mutant.es,
                 "official": [one.id for one in official.required if one.status != "pass"],
+                "official_warnings": [one.id for one in official.required if one.count("WARNING")],
                 "official_not_counted": [
                     one.id for one in official.scenarios if not one.required and one.status != "pass"
                     and not one.id.startswith("tasks-")

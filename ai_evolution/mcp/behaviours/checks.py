@@ -145,7 +145,8 @@ async def call_succeeds(wire: Wire) -> Any:
 
 
 def _good(reply: Reply) -> bool:
-    return reply.outcome == "a result" and bool(items_of(at(reply.response, "result", "content")))
+    blocks = items_of(at(reply.response, "result", "content"))
+    return reply.outcome == "a result" and bool(blocks) and all(at(block, "type") for block in blocks)
 
 
 async def call_independent(wire: Wire) -> Any:
