@@ -19,7 +19,7 @@ repeat a call by itself, since nobody knows whether the first one had its effect
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -63,7 +63,7 @@ from ai_evolution.errors import (
 )
 from ai_evolution.mcp.journal import WireJournal
 from ai_evolution.mcp.results import OutputSchema
-from ai_evolution.mcp.scan import shown
+from ai_evolution.mcp.scan import Hazard, hazards, shown
 from ai_evolution.mcp.stdio import stdio
 from ai_evolution.mcp.streamable import streamable
 from ai_evolution.mcp.trust import Change, Pins
@@ -315,6 +315,12 @@ class Host:
         self._schemas = {}
         self.changes = self._pins.check(self.known_as, tools) if self._pins is not None else []
         return tools
+
+    async def hazards(self, known: Collection[str] = ()) -> list[Hazard]:
+        """What in the tools' words is worth a look; ``known`` are the host's tools from other servers."""
+        if self._listed is None:
+            await self.tools()
+        return hazards((self._listed or {}).values(), known)
 
     async def call(
         self,

@@ -402,6 +402,8 @@ async def test_a_poisoned_description_changes_nothing_that_the_host_does(era: st
             with_tools(tool(description=description), tool(name="burn")), era, journal=journal
         ) as host:
             assert await call(host) == {"n": 7}
+            seen = [(each.tool, each.kind, each.pointer) for each in await host.hazards()]
+            assert seen == ([("count", "instruction", "/description")] if description == evil else [])
         wires.append(
             [each["message"] for each in journal.canonical() if each["direction"] == "client->server"]
         )

@@ -17,6 +17,8 @@ import hostile_servers as hostile
 import pytest
 from hostile_servers import good, tool, with_schema
 from hosting import BRIEF, ERAS, SMALL, children, meet, on_a_loop, refused, started
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ai_evolution.errors import (
     DeadlinePassed,
@@ -417,6 +419,81 @@ async def test_a_task_that_is_cancelled_leaves_nobody_behind() -> None:
     with pytest.raises(asyncio.CancelledError):
         await task
     assert children() == before
+
+
+# --- whatever is said
+
+WORDS = st.sampled_from(["text", "complete", "input_required", "2026-07-28", "n", "count"])
+MEMBERS = st.sampled_from(
+    [
+        "content",
+        "structuredContent",
+        "isError",
+        "_meta",
+        "resultType",
+        "inputRequests",
+        "requestState",
+        "tools",
+        "name",
+        "inputSchema",
+        "outputSchema",
+        "annotations",
+        "nextCursor",
+        "type",
+        "text",
+        "n",
+        "code",
+        "message",
+        "supportedVersions",
+        "capabilities",
+        "protocolVersion",
+        "serverInfo",
+        "method",
+        "params",
+        "id",
+        "jsonrpc",
+    ]
+)
+ANY = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5) | WORDS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(MEMBERS, inner, max_size=4),
+    max_leaves=15,
+)
+RESULT = st.fixed_dictionaries({"content": ANY}, optional={"structuredContent": ANY, "isError": ANY})
+LISTED = st.fixed_dictionaries(
+    {"name": st.just("count") | st.text(max_size=3), "inputSchema": ANY | st.just({"type": "object"})},
+    optional={"outputSchema": ANY | st.fixed_dictionaries({"type": st.just("object"), "properties": ANY})},
+)
+SAID = (
+    st.tuples(st.sampled_from(["tools/call", "tools/list", "server/discover", "initialize"]), ANY)
+    | st.tuples(st.just("tools/call"), RESULT)
+    | st.tuples(st.just("tools/list"), st.fixed_dictionaries({"tools": st.lists(LISTED, max_size=3)}))
+)
+
+
+@settings(max_examples=60)
+@given(SAID, st.sampled_from(["result", "error", "line"]), st.sampled_from(ERAS))
+def test_whatever_a_server_says_ends_in_a_result_or_in_an_error_of_ours(
+    said: Any, where: str, era: str
+) -> None:
+    method, value = said
+
+    class Says(hostile.Server):
+        def hear(self, message: Any) -> Iterator[Any]:
+            if message.get("method") != method:
+                yield from super().hear(message)
+            elif where == "line":
+                yield json.dumps(value)
+            else:
+                yield {"jsonrpc": "2.0", "id": message["id"], where: value}
+
+    @on_a_loop
+    async def talk() -> None:
+        with contextlib.suppress(McpError):
+            async with meet(Says, era, deadline=0.1) as host:
+                await host.call("count")
+
+    talk()
 
 
 def test_the_small_limit_is_small() -> None:
