@@ -344,12 +344,14 @@ def check_exercise(
     patience: float = PATIENCE,
     seed: int = 0,
     portable: bool | None = None,
+    seen: Callable[[Observation], None] = lambda _: None,
 ) -> CheckReport:
     """Start the agent in ``file`` in a process of its own, judge it over HTTP, end the process.
 
     ``only`` restricts to some behaviours, ``deadline`` is seconds for everything, ``patience``
     seconds for one behaviour, ``seed`` draws the inputs. ``portable`` starts it the plain way that
-    every operating system has (the default where there is no ``fork``). Raises ``UsageError`` for an
+    every operating system has (the default where there is no ``fork``). ``seen`` is told each
+    observation as it is made; what it raises ends the check, and the agent. Raises ``UsageError`` for an
     unknown class or behaviour and ``DocumentError`` for a file that cannot be read; never anything
     because of what the file does.
     """
@@ -367,6 +369,7 @@ def check_exercise(
         patience=patience,
         seed=seed,
         portable=portable,
+        seen=seen,
     )
 
 
@@ -380,6 +383,7 @@ def check_source(
     patience: float = PATIENCE,
     seed: int = 0,
     portable: bool | None = None,
+    seen: Callable[[Observation], None] = lambda _: None,
 ) -> CheckReport:
     """The same for a source that has been read already. ``name`` is how the report calls it."""
     import hashlib
@@ -401,7 +405,7 @@ def check_source(
                 host.isolation,
                 digest,
             )
-        judged = _judge(exercise, host.url, tokens, only, seed, patience, ends)
+        judged = _judge(exercise, host.url, tokens, only, seed, patience, ends, seen)
         observations = tuple(_run(judged))
         ended = host.ended()
         isolation = host.isolation
@@ -417,10 +421,11 @@ async def _judge(
     seed: int,
     patience: float,
     ends: float,
+    seen: Callable[[Observation], None],
 ) -> list[Observation]:
     async with httpx.AsyncClient(trust_env=False) as http:
         subject = _subject(exercise, url, http, tokens, seed, patience)
-        return await examine(subject, only, deadline=max(0.0, ends - time.monotonic()))
+        return await examine(subject, only, deadline=max(0.0, ends - time.monotonic()), seen=seen)
 
 
 def _run(work: Coroutine[Any, Any, list[Observation]]) -> list[Observation]:

@@ -19,7 +19,7 @@ repeat a call by itself, since nobody knows whether the first one had its effect
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -63,7 +63,7 @@ from ai_evolution.errors import (
 )
 from ai_evolution.mcp.journal import WireJournal
 from ai_evolution.mcp.results import OutputSchema
-from ai_evolution.mcp.scan import shown
+from ai_evolution.mcp.scan import Hazard, hazards, shown
 from ai_evolution.mcp.stdio import stdio
 from ai_evolution.mcp.streamable import streamable
 from ai_evolution.mcp.trust import Change, Pins
@@ -171,8 +171,6 @@ async def _open(client: Client, host: Host, wire: Wire, deadline: float) -> Asyn
                     raised = error
         except (Exception, BaseExceptionGroup) as error:
             raised = raised or translated(error, wire, _pending(wire))
-            if raised is not error and isinstance(raised, McpError):
-                raised.__cause__ = None
     if raised is not None:
         raise raised
     if scope.cancelled_caught:
@@ -317,6 +315,12 @@ class Host:
         self._schemas = {}
         self.changes = self._pins.check(self.known_as, tools) if self._pins is not None else []
         return tools
+
+    async def hazards(self, known: Collection[str] = ()) -> list[Hazard]:
+        """What in the tools' words is worth a look; ``known`` are the host's tools from other servers."""
+        if self._listed is None:
+            await self.tools()
+        return hazards((self._listed or {}).values(), known)
 
     async def call(
         self,
@@ -480,13 +484,14 @@ class Host:
         self._asker.raised = None
         try:
             with anyio.fail_after(seconds):
-                return await send()
+                answer = await send()
         except TimeoutError:
             raise self._wire.fault or _too_late(said or method, seconds, self._wire) from None
         except (Exception, BaseExceptionGroup) as error:
-            if self._asker.raised is not None:
-                raise self._asker.raised from None
-            raise translated(error, self._wire, method) from None
+            raise self._asker.raised or translated(error, self._wire, method) from None
+        if self._asker.raised is not None:
+            raise self._asker.raised
+        return answer
 
     def _check_weight(self, method: str, answer: BaseModel) -> None:
         """Where no transport has weighed the message: a server in our own process."""

@@ -29,7 +29,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -294,12 +294,14 @@ async def run(
     kind: Kind = "server",
     only: Collection[str] | None = None,
     folder: Path | None = None,
+    told: Callable[[str], None] | None = None,
 ) -> ConformanceReport:
     """Turn the suite on a server (its URL) or on a client (its command) and read what it found.
 
     ``requirements`` is the revision whose frozen set of scenarios is run, over the wire of that
     revision; ``only`` names some of them. ``folder`` is the cache (``install``). A client is started
-    with the URL of a server as its last argument, once for each scenario.
+    with the URL of a server as its last argument, once for each scenario; ``told`` hears the name of each
+    scenario that gets a process of its own, as it begins.
 
     Raises ``UsageError`` for an unknown revision, an unknown scenario, or a subject of the wrong kind,
     ``EnvironmentProblem`` when the suite cannot be had or run, or when nothing listens at the URL.
@@ -320,8 +322,12 @@ async def run(
         if kind == "server" and only is None:
             found = await runner.whole(Path(results), len(wanted))
         else:
-            chosen = [name for name in wanted if only is None or name in only]
-            found = {name: await runner.one(Path(results), name) for name in chosen}
+            found = {}
+            for name in wanted:
+                if only is None or name in only:
+                    if told is not None:
+                        told(name)
+                    found[name] = await runner.one(Path(results), name)
     scenarios = [
         _scenario(name, found.get(name), reason)
         for name, reason in wanted.items()

@@ -46,7 +46,8 @@ class WireFrame:
     """One message: who sent it, in which revision, of what kind, and its bytes.
 
     ``method`` is that of the request which a response answers; empty for noise. ``era`` is the protocol
-    revision that the message was sent under, empty before one was spoken of. ``size`` counts bytes.
+    revision that the message was sent under (that of the client's last request when the message itself names
+    none), empty before one was spoken of. ``size`` counts bytes.
     """
 
     direction: Direction
@@ -84,6 +85,8 @@ class WireJournal:
         named = message.get("method")
         if isinstance(named, str):
             era = _era_of(message) or self._era
+            if direction == SENT:
+                self._era = era
             if "id" not in message:
                 return era, "notification", named
             self._open[direction, _key(message["id"])] = (era, named)

@@ -84,6 +84,7 @@ _LOOKS = {
     "z": "2ᴢ",
 }
 _CONFUSABLE = {ord(other): letter for letter, others in _LOOKS.items() for other in others}
+_RESEMBLING = frozenset(("LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU"))
 _MOST_ALIKE = 200
 """Names that are compared letter by letter with the known ones."""
 
@@ -134,9 +135,14 @@ def hazards(tools: Iterable[Any], known: Collection[str] = ()) -> list[Hazard]:
     """
     definitions = [definition(tool) for tool in tools]
     names = [str(each.get("name", "")) for each in definitions]
+    alike: dict[str, list[str]] = {}
+    for other in dict.fromkeys(chain(known, names)):
+        alike.setdefault(_alike(other), []).append(other)
     found: list[Hazard] = []
-    for index, (name, each) in enumerate(zip(names, definitions, strict=True)):
-        found += _about_the_name(name, names[:index], names[index + 1 :], known)
+    taken = set(known)
+    for name, each in zip(names, definitions, strict=True):
+        found += _about_the_name(name, name in taken, alike[_alike(name)], known)
+        taken.add(name)
         found += _about_the_words(name, each, known)
     return found
 
@@ -171,17 +177,14 @@ def shown(text: str) -> str:
 # --- names
 
 
-def _about_the_name(
-    name: str, before: list[str], after: list[str], known: Collection[str]
-) -> Iterator[Hazard]:
+def _about_the_name(name: str, taken: bool, alike: list[str], known: Collection[str]) -> Iterator[Hazard]:
     where = "/name"
-    if name in before or name in known:
+    if taken:
         yield Hazard(name, "collision", where, shown(name)[:EXCERPT])
-    others = dict.fromkeys(chain(known, before, after))
-    for other in others:
-        if other != name and _alike(name) == _alike(other):
-            yield Hazard(name, "look-alike", where, f"{shown(name)} / {shown(other)}"[: 2 * EXCERPT])
-            return
+    other = next((each for each in alike if each != name), None)
+    if other is not None:
+        yield Hazard(name, "look-alike", where, f"{shown(name)} / {shown(other)}"[: 2 * EXCERPT])
+        return
     near = next((other for other in list(known)[:_MOST_ALIKE] if _one_apart(name, other)), None)
     if near is not None:
         yield Hazard(name, "look-alike", where, f"{shown(name)} / {shown(near)}"[: 2 * EXCERPT])
@@ -208,7 +211,7 @@ def _one_apart(left: str, right: str) -> bool:
 
 
 def _mixed(name: str) -> bool:
-    return len({unicodedata.name(c, "?").split(" ")[0] for c in name if c.isalpha()}) > 1
+    return len({unicodedata.name(c, "?").split(" ")[0] for c in name} & _RESEMBLING) > 1
 
 
 # --- words

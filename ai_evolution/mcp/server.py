@@ -28,13 +28,14 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
-from mcp.server import MCPServer
+from mcp.server import MCPServer, Server
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import InvalidSignature, ToolError
 from mcp.server.mcpserver.prompts import Prompt
 from mcp.server.mcpserver.resolve import build_resolver_plans, find_resolved_parameters, resolve_arguments
 from mcp.server.mcpserver.resources import Resource
 from mcp.server.mcpserver.utilities.context_injection import find_context_parameter
+from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.exceptions import MCPError
 from mcp.shared.inbound import find_invalid_x_mcp_header
@@ -305,8 +306,17 @@ def _refusal(code: str, words: Sequence[str]) -> CallToolResult:
     return CallToolResult(content=[TextContent(text=_json(envelope))], is_error=True)
 
 
+async def serve_streams(server: MCPServer[Any] | Server[Any]) -> None:
+    """Serve one client over the standard streams of this process, until it closes its end."""
+    if isinstance(server, MCPServer):
+        await server.run_stdio_async()
+    else:
+        async with stdio_server() as (reading, writing):
+            await server.run(reading, writing, server.create_initialization_options())
+
+
 def http_app(
-    server: MCPServer[Any],
+    server: MCPServer[Any] | Server[Any],
     *,
     path: str = "/mcp",
     hosts: Sequence[str] = (),

@@ -9,6 +9,7 @@ It refuses to follow a proxy from the environment, and to wait for a goodbye (DE
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -23,6 +24,7 @@ from ai_evolution.mcp.wire import Wire
 
 _GOODBYE = 2.0
 _CONNECT = 30.0
+_BROKEN = (httpx2.TransportError, httpx2.StreamError, OSError, anyio.ClosedResourceError)
 
 
 @asynccontextmanager
@@ -57,7 +59,7 @@ class Bounded(httpx2.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """The server's answer, or one in its place that stands for the error."""
         if request.method == "DELETE":
-            with anyio.move_on_after(_GOODBYE):
+            with anyio.move_on_after(_GOODBYE), contextlib.suppress(*_BROKEN):
                 return await self._inner.handle_async_request(request)
             return httpx2.Response(405)
         if request.method != "POST":
@@ -65,7 +67,7 @@ class Bounded(httpx2.AsyncBaseTransport):
             return self._streamed(request, response) if _is_stream(response) else response
         try:
             return await self._answered(request, await self._inner.handle_async_request(request))
-        except (httpx2.TransportError, httpx2.StreamError, OSError, anyio.ClosedResourceError) as error:
+        except _BROKEN as error:
             said = " ".join(str(error).split())[:200] or type(error).__name__
             return self._instead(request, ServerLost(f"{request.url}: the connection failed: {said}"))
 
@@ -78,7 +80,7 @@ class Bounded(httpx2.AsyncBaseTransport):
         if response.status_code < 400 and _is_stream(response):
             return self._streamed(request, response)
         body = bytearray()
-        async for chunk in response.aiter_raw():
+        async for chunk in _raw(response):
             body += chunk
             if len(body) > self._wire.limits.message:
                 await response.aclose()
@@ -118,7 +120,7 @@ class _Events(httpx2.AsyncByteStream):
     async def __aiter__(self) -> AsyncIterator[bytes]:
         buffer, resumable = bytearray(), False
         try:
-            async for chunk in self._response.aiter_raw():
+            async for chunk in _raw(self._response):
                 start = max(0, len(buffer) - 3)
                 buffer += chunk
                 end = max(_after(buffer, blank, start) for blank in (b"\n\n", b"\r\n\r\n", b"\r\r"))
@@ -133,7 +135,7 @@ class _Events(httpx2.AsyncByteStream):
                     if self._post:
                         yield self._event(ResultRefused(text))
                     return
-        except (httpx2.TransportError, httpx2.StreamError, OSError, anyio.ClosedResourceError):
+        except _BROKEN:
             pass
         if self._post and not resumable:
             yield self._event(ServerLost("the stream of events ended without an answer"))
@@ -143,6 +145,13 @@ class _Events(httpx2.AsyncByteStream):
 
     async def aclose(self) -> None:
         await self._response.aclose()
+
+
+def _raw(response: httpx2.Response) -> AsyncIterator[bytes]:
+    """The body as it comes, also of a response that was made with its content."""
+    stream = response.stream
+    assert isinstance(stream, httpx2.AsyncByteStream)
+    return aiter(stream)
 
 
 def _after(buffer: bytearray, blank: bytes, start: int) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ai_evolution.atdf.bilingual import in_language
 from ai_evolution.atdf.contract import Contract, ToolFailure
 from ai_evolution.atdf.documents import load
 from ai_evolution.travel.expenses import DEPARTMENT, QUARTERS, YEAR, Books
@@ -223,7 +224,7 @@ class Tools:
 def documents(lang: str = "en") -> dict[str, dict[str, Any]]:
     """The description of each tool by its name, in one language."""
     found = load(DOCUMENTS.encode("utf-8"), "travel.yaml").value
-    return {each["tool"]["name"]: _in(each, "es" if lang == "es" else "en") for each in found}
+    return {each["tool"]["name"]: in_language(each, lang) for each in found}
 
 
 def contracts(books: Books, lang: str = "en", **options: Any) -> list[Contract]:
@@ -235,12 +236,3 @@ def contracts(books: Books, lang: str = "en", **options: Any) -> list[Contract]:
         "get_custom_budget": tools.get_custom_budget,
     }
     return [Contract(described[name], each, lang=lang, **options) for name, each in functions.items()]
-
-
-def _in(value: Any, lang: str) -> Any:
-    """A document with one of its two languages where it has both."""
-    if isinstance(value, dict):
-        if set(value) == {"en", "es"}:
-            return value[lang]
-        return {key: _in(each, lang) for key, each in value.items()}
-    return [_in(each, lang) for each in value] if isinstance(value, list) else value

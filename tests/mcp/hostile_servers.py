@@ -63,7 +63,11 @@ class Server:
             yield error(message, -32601, "Method not found")
             return
         for answer in handler(message, params):
-            yield answer if not isinstance(answer, dict) or "jsonrpc" in answer else self.result(message, answer)
+            yield (
+                answer
+                if not isinstance(answer, dict) or "jsonrpc" in answer
+                else self.result(message, answer)
+            )
 
     def result(self, message: dict[str, Any], result: dict[str, Any]) -> dict[str, Any]:
         """The result in the shape of the era."""
@@ -231,7 +235,11 @@ class Asks(Server):
     def tools_call(self, message: Any, _params: Any) -> Iterator[Answer]:
         question = {
             "method": "elicitation/create",
-            "params": {"message": "More?", "mode": "form", "requestedSchema": {"type": "object", "properties": {}}},
+            "params": {
+                "message": "More?",
+                "mode": "form",
+                "requestedSchema": {"type": "object", "properties": {}},
+            },
         }
         result = {"resultType": "input_required", "inputRequests": {"q": question}, "requestState": "s"}
         yield {"jsonrpc": "2.0", "id": message["id"], "result": result}
@@ -383,7 +391,10 @@ def with_schema(schema: Any, structured: Any = None) -> type[Server]:
         tools = (tool(outputSchema=schema),)
 
         def tools_call(self, _message: Any, _params: Any) -> Iterator[Answer]:
-            yield {"content": [], "structuredContent": good()["structuredContent"] if structured is None else structured}
+            yield {
+                "content": [],
+                "structuredContent": good()["structuredContent"] if structured is None else structured,
+            }
 
     return Schemed
 
@@ -419,7 +430,9 @@ async def in_memory(named: str | type[Server] | Server) -> AsyncIterator[tuple[A
                             continue
                         line = answer if isinstance(answer, str) else json.dumps(answer)
                         try:
-                            message: Any = SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
+                            message: Any = SessionMessage(
+                                jsonrpc_message_adapter.validate_json(line, by_name=False)
+                            )
                         except ValueError as error:
                             message = error
                         await to_client.send(message)

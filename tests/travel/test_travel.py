@@ -29,8 +29,8 @@ from ai_evolution.travel.tools import Tools, contracts
 
 BOOKS = Books(7)
 FIELDS = [
-    "expense_id", "employee_id", "date", "amount", "currency", "category", "status", "description", "merchant",
-    "payment_method", "receipt_url", "approver", "cost_center", "project_code", "city", "notes",
+    "expense_id", "employee_id", "date", "amount", "currency", "category", "status", "description",
+    "merchant", "payment_method", "receipt_url", "approver", "cost_center", "project_code", "city", "notes",
 ]  # fmt: skip
 
 

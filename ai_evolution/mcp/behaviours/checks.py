@@ -145,7 +145,8 @@ async def call_succeeds(wire: Wire) -> Any:
 
 
 def _good(reply: Reply) -> bool:
-    return reply.outcome == "a result" and bool(items_of(at(reply.response, "result", "content")))
+    blocks = items_of(at(reply.response, "result", "content"))
+    return reply.outcome == "a result" and bool(blocks) and all(at(block, "type") for block in blocks)
 
 
 async def call_independent(wire: Wire) -> Any:
@@ -408,29 +409,36 @@ async def ask_accepted(wire: Wire) -> Any:
     return "asked, then " + ("done" if _good(reply) else reply.outcome)
 
 
+async def _when_agreed(wire: Wire) -> str:
+    """The text of the work done: where not even a user who agrees gets it, a refusal is hollow."""
+    reply, _ = await wire.ask(_asked(wire), _user("accept", _asked(wire).answer))
+    if not _good(reply):
+        raise Stop(f"not done even when the user agrees: {reply.outcome}")
+    return reply.text
+
+
 async def ask_refused(wire: Wire) -> Any:
-    ask = _asked(wire)
-    done, _ = await wire.ask(ask, _user("accept", ask.answer))
+    done = await _when_agreed(wire)
     seen = {}
     for action in ("decline", "cancel"):
-        reply, _ = await wire.ask(ask, _user(action))
-        seen[action] = "done" if _good(reply) and reply.text == done.text else "not done"
+        reply, _ = await wire.ask(_asked(wire), _user(action))
+        seen[action] = "done" if _good(reply) and reply.text == done else "not done"
     return seen
 
 
 async def ask_nonsense(wire: Wire) -> Any:
-    ask = _asked(wire)
-    if ask.nonsense is None:
-        return "not done"
-    done, _ = await wire.ask(ask, _user("accept", ask.answer))
-    reply, _ = await wire.ask(ask, _user("accept", ask.nonsense))
-    return "done" if _good(reply) and reply.text == done.text else "not done"
+    done = await _when_agreed(wire)
+    reply, _ = await wire.ask(_asked(wire), _user("accept", _asked(wire).nonsense))
+    return "done" if _good(reply) and reply.text == done else "not done"
 
 
 async def ask_undeclared(wire: Wire) -> Any:
     """A client that never said that it can ask its user is not asked, and the work is not done for it."""
-    ask = _asked(wire)
-    reply, asked = await wire.ask(ask, _user("accept", ask.answer))
+    if wire.modern:  # a handshake says it once, so there the comparison is for ask.accepted to make
+        wire.capabilities = EVERYTHING
+        await _when_agreed(wire)
+        wire.capabilities = WITHOUT_USER
+    reply, asked = await wire.ask(_asked(wire), _user("accept", _asked(wire).answer))
     return {"asked": "elicitation/create" in asked, "done": _good(reply)}
 
 

@@ -26,11 +26,12 @@ class Call:
 class Ask(Call):
     """A call about which the server asks the user back.
 
-    ``answer`` fills its form so that the tool does its work, ``nonsense`` breaks the form's schema.
+    ``answer`` fills its form so that the tool does its work, ``nonsense`` breaks the form's schema (an
+    empty form does, where a field is required).
     """
 
     answer: Mapping[str, Any] = field(default_factory=dict)
-    nonsense: Mapping[str, Any] | None = None
+    nonsense: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -395,7 +395,7 @@ class Wire:
         self.answered = False
         self.welcome: dict[str, Any] = {}
         self._ids = itertools.count(1)
-        self._capabilities: Mapping[str, Any] = EVERYTHING
+        self.capabilities: Mapping[str, Any] = EVERYTHING
 
     @property
     def http(self) -> HttpTransport:
@@ -404,7 +404,7 @@ class Wire:
 
     async def open(self, capabilities: Mapping[str, Any] = EVERYTHING) -> None:
         """Say hello as the revision has it: a handshake, or (2026-07-28) nothing at all."""
-        self._capabilities = capabilities
+        self.capabilities = capabilities
         stdio = self.transport if isinstance(self.transport, StdioTransport) else None
         if self.modern or (stdio is not None and stdio.ready):
             return
@@ -442,7 +442,7 @@ class Wire:
         if self.modern:
             meta[META + "protocolVersion"] = self.subject.revision
             meta[META + "clientInfo"] = CLIENT
-            meta[META + "clientCapabilities"] = dict(self._capabilities)
+            meta[META + "clientCapabilities"] = dict(self.capabilities)
         if progress is not None:
             meta["progressToken"] = progress
         if meta:
@@ -502,6 +502,7 @@ class Wire:
         """All items of a list, pages joined; ``Stop`` when the pages do not end."""
         items: list[dict[str, Any]] = []
         cursor: str | None = None
+        given: set[str] = set()
         for _ in range(MAX_PAGES):
             reply = await self.request(method, {} if cursor is None else {"cursor": cursor})
             page = reply.result.get(key)
@@ -511,6 +512,9 @@ class Wire:
             cursor = reply.result.get("nextCursor")
             if not isinstance(cursor, str):
                 return items
+            if cursor in given:
+                raise Stop(f"{method}: the pages go round in a circle")
+            given.add(cursor)
         raise Stop(f"{method}: more than {MAX_PAGES} pages")
 
     async def tool(self, name: str) -> dict[str, Any]:
