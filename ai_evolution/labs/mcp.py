@@ -290,7 +290,7 @@ class Stage:
     @asynccontextmanager
     async def target(self, claim: str, kind: str) -> AsyncIterator[Any]:
         """A server of this kind: an object, a command, or an address on loopback."""
-        build = self.cast.servers.get(f"{claim}:{kind}", toolbox.KINDS[kind])
+        build: Callable[[], Any] = self.cast.servers.get(f"{claim}:{kind}", toolbox.KINDS[kind])
         if self.transport == "stdio":
             yield [sys.executable, "-m", "ai_evolution.labs.toolbox", kind]
         elif self.transport == "http":
