@@ -310,7 +310,7 @@ class Stage:
         settings: dict[str, Any] = {"approve": yes, "deadline": GRACE, "known_as": kind, "journal": journal}
         if self.transport == "stdio":
             settings["env"] = {name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ}
-        door = self.cast.hosts.get(claim, hosting.connect)
+        door: Any = self.cast.hosts.get(claim, hosting.connect)
         async with self.target(claim, kind) as target, door(target, **settings | options) as host:
             yield host
 

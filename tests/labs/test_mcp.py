@@ -45,9 +45,9 @@ def test_a_second_bad_peer_breaks_the_same_claim_and_it_alone(claim: str, cast: 
     assert [item.id for item in report.evidence if not item.holds] == [claim]
 
 
-@pytest.mark.parametrize("transport", ["http", "stdio"])
-def test_over_a_socket_and_over_pipes_the_evidence_is_the_same(transport: str) -> None:
-    assert run_lab("mcp", 0, transport=transport).document() == sound().document()
+def test_over_a_loopback_socket_the_evidence_is_the_same() -> None:
+    """Over pipes too: that takes forty processes, and ``.ci/run`` compares it with the golden report."""
+    assert run_lab("mcp", 0, transport="http").document() == sound().document()
 
 
 def test_a_transport_that_there_is_not_is_named_with_those_that_there_are() -> None:
