@@ -60,7 +60,10 @@ NOT_COUNTED = {
     "es": "ejecutados, y que el conjunto no cuenta",
 }
 NOT_ASKED = {"en": "what the suite does not ask", "es": "lo que la batería no pregunta"}
-NOT_RUN = {"en": "it left no result", "es": "no dejó ningún resultado"}
+NO_WORDS = {
+    "en": "no check says why: it left no result, it ended with an error, or a check only warned",
+    "es": "ninguna comprobación dice por qué: no dejó resultado, acabó con error o solo hubo avisos",
+}
 SUITE = {"en": "{suite}, Node.js {node}", "es": "{suite}, Node.js {node}"}
 REQUIRED = {
     "en": "{good} of {n} required {kind} scenarios of {revision} pass.",
@@ -69,6 +72,12 @@ REQUIRED = {
 HOLD = {
     "en": "{good} of {n} of our own behaviours hold.",
     "es": "Se cumplen {good} de {n} comportamientos propios.",
+}
+FIXTURES = {
+    "en": "The suite looks for tools, prompts and resources of certain names (`mcp serve --fixtures` has "
+    "them); a server without them fails those scenarios.",
+    "es": "La batería busca herramientas, prompts y recursos con ciertos nombres (`mcp serve --fixtures` los "
+    "tiene); un servidor sin ellos falla esos escenarios.",
 }
 KINDS = {
     "server": {"en": "server", "es": "servidor"},
@@ -99,12 +108,15 @@ def conformance(given: argparse.Namespace, screen: Screen) -> int:
     if given.server is not None and given.client is not None:
         raise UsageError(screen.text(BOTH))
     quiet(given.debug)
-    from ai_evolution.mcp.conformance import install
+    from ai_evolution.mcp.conformance import install, listens
 
+    client = _words(given.client, screen) if given.client is not None else None
+    if given.server is not None:
+        asyncio.run(listens(given.server))
     with Waiting(screen, screen.text(INSTALLING)):
         install()
     with Waiting(screen, screen.text(RUNNING)) as waiting:
-        report, ours = asyncio.run(_judge(given, screen, waiting))
+        report, ours = asyncio.run(_judge(given, client, screen, waiting))
     ok = report.ok and all(one.holds for one in ours)
     if given.json:
         screen.json({**report.as_dict(), "ok": ok, "behaviours": [one.as_dict() for one in ours]})
@@ -114,15 +126,14 @@ def conformance(given: argparse.Namespace, screen: Screen) -> int:
 
 
 async def _judge(
-    given: argparse.Namespace, screen: Screen, waiting: Waiting
+    given: argparse.Namespace, client: list[str] | None, screen: Screen, waiting: Waiting
 ) -> tuple[ConformanceReport, list[Observation]]:
     from ai_evolution.mcp.behaviours import Subject, examine
     from ai_evolution.mcp.conformance import run
 
-    if given.client is not None:
-        words = _words(given.client, screen)
+    if client is not None:
         return await run(
-            words, requirements=given.requirements, kind="client", only=given.only, told=waiting.says
+            client, requirements=given.requirements, kind="client", only=given.only, told=waiting.says
         ), []
     if given.server is not None:
         report = await run(given.server, requirements=given.requirements, only=given.only)
@@ -182,14 +193,16 @@ def show(screen: Screen, report: ConformanceReport, ours: Sequence[Observation])
     good = sum(scenario.status == "pass" for scenario in report.required)
     kind = screen.text(KINDS[report.kind])
     screen.line(REQUIRED, good=good, n=len(report.required), kind=kind, revision=report.requirements)
+    if report.kind == "server" and not report.ok:
+        screen.line(FIXTURES)
     if ours:
         screen.line(HOLD, good=sum(one.holds for one in ours), n=len(ours))
 
 
 def _show_scenario(screen: Screen, scenario: Scenario) -> None:
     screen.line(f"{screen.mark(scenario.status == 'pass')}  {scenario.id}")
-    if scenario.status == "not-run":
-        screen.line(f"     {screen.text(NOT_RUN)}")
+    if scenario.status != "pass" and not scenario.failed:
+        screen.line(f"     {screen.text(NO_WORDS)}")
     for check in scenario.failed:
         screen.line(f"     {check.id}: {printable(check.says)}")
         if check.error:

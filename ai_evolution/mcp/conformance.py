@@ -310,7 +310,7 @@ async def run(
     if requirements not in REQUIREMENTS:
         raise UsageError(f"{requirements!r} is no requirement set; accepted: {', '.join(REQUIREMENTS)}")
     if kind == "server":
-        await _listens(subject)
+        await listens(subject)
     program = await asyncio.to_thread(install, folder)
     javascript = await asyncio.to_thread(node)
     wanted = _requirement_set(program, requirements, kind)
@@ -337,6 +337,25 @@ async def run(
     return ConformanceReport(kind, requirements, tuple(scenarios), versions)
 
 
+async def listens(subject: str | Sequence[str]) -> None:
+    """Return if something listens at that address.
+
+    ``UsageError`` when it is no address, ``EnvironmentProblem`` when nothing listens there.
+    """
+    parts = urlsplit(subject) if isinstance(subject, str) else None
+    if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
+        raise UsageError(f"{subject!r} is not a server's address; the suite needs http(s)://host[:port]/path")
+    port = parts.port or {"http": 80, "https": 443}[parts.scheme]
+    try:
+        async with asyncio.timeout(10):
+            _, writer = await asyncio.open_connection(parts.hostname, port)
+    except (OSError, TimeoutError):
+        raise EnvironmentProblem(f"nothing answers at {subject}; start the server first") from None
+    writer.close()
+    with contextlib.suppress(OSError):
+        await writer.wait_closed()
+
+
 def scenarios(requirements: str, kind: Kind, folder: Path | None = None) -> dict[str, str]:
     """The scenarios of a requirement set in the suite's order; the value is "" or why it does not count."""
     return _requirement_set(install(folder), requirements, kind)
@@ -354,21 +373,6 @@ def _scenario(name: str, found: _Found | None, reason: str) -> Scenario:
         return Scenario(name, "not-run", (), not reason, reason)
     failed = found.failed or any(check.status == "FAILURE" for check in found.checks)
     return Scenario(name, "fail" if failed else "pass", found.checks, not reason, reason)
-
-
-async def _listens(subject: str | Sequence[str]) -> None:
-    parts = urlsplit(subject) if isinstance(subject, str) else None
-    if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
-        raise UsageError(f"{subject!r} is not a server's address; the suite needs http(s)://host[:port]/path")
-    port = parts.port or {"http": 80, "https": 443}[parts.scheme]
-    try:
-        async with asyncio.timeout(10):
-            _, writer = await asyncio.open_connection(parts.hostname, port)
-    except (OSError, TimeoutError):
-        raise EnvironmentProblem(f"nothing answers at {subject}; start the server first") from None
-    writer.close()
-    with contextlib.suppress(OSError):
-        await writer.wait_closed()
 
 
 @dataclass(frozen=True)

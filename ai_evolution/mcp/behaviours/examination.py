@@ -113,7 +113,7 @@ async def _observe(behaviour: Behaviour, door: _Door, deadline: float) -> tuple[
     try:
         async with asyncio.timeout(deadline):
             wire = Wire(door.subject, await door.transport())
-            await wire.open(WITHOUT_USER if other else EVERYTHING)
+            await wire.begin(WITHOUT_USER if other else EVERYTHING)
             observed = plain(await behaviour.check(wire))
     except TimeoutError:
         observed = f"not settled within {deadline:g} s"

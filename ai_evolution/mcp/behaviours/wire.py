@@ -402,7 +402,7 @@ class Wire:
         assert isinstance(self.transport, HttpTransport)
         return self.transport
 
-    async def open(self, capabilities: Mapping[str, Any] = EVERYTHING) -> None:
+    async def begin(self, capabilities: Mapping[str, Any] = EVERYTHING) -> None:
         """Say hello as the revision has it: a handshake, or (2026-07-28) nothing at all."""
         self.capabilities = capabilities
         stdio = self.transport if isinstance(self.transport, StdioTransport) else None
