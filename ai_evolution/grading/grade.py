@@ -40,7 +40,7 @@ from ai_evolution.files import write_whole
 from ai_evolution.grading import rubric as rubrics
 from ai_evolution.grading import similarity
 from ai_evolution.grading.conclusion import Conclusion, read_conclusion
-from ai_evolution.grading.exercise import Exercise, check_source, find_exercise
+from ai_evolution.grading.exercise import check_source, find_exercise
 from ai_evolution.grading.lateness import LatePolicy, late_factor
 from ai_evolution.grading.rubric import Criterion, Rubric
 from ai_evolution.grading.submission import (
@@ -59,6 +59,7 @@ from ai_evolution.grading.submission import (
     student_seed,
     words,
 )
+from ai_evolution.grading.task import Exercise
 
 Recompute = Callable[..., Report]
 Believed = Callable[[], Mapping[str, Any]]

@@ -1,11 +1,12 @@
-"""The process in which a student's agent runs: ``python -I -m ai_evolution.grading.host``.
+"""The process in which a student's file runs: ``python -I -m ai_evolution.grading.host``.
 
-Three roles, from outside to inside. The *parent* (``exercise.py``) judges over HTTP and keeps the
-verdict; nothing here can reach it. The *keeper* (this file, trusted) starts the worker, waits until
+Three roles, from outside to inside. The *parent* (``child.py``, ``exercise.py``) judges from outside and
+keeps the verdict; nothing here can reach it. The *keeper* (this file, trusted) starts the worker, waits until
 it ends or until the parent closes the keeper's stdin (which the kernel does when the parent dies),
 then kills and reaps everything that is left and says how the worker ended. The *worker* lowers its
-rights and only then reads the student's file, calls ``build`` and serves the result on a listening
-socket that the parent opened.
+rights and only then reads the student's file, calls ``build`` and serves the result in one of two rooms, at
+a door that the parent opened: an ``agent`` speaks HTTP on a listening socket, a ``tool`` answers lines of
+JSON on a pair of sockets (``bench.py``).
 
 The worker gets what the machine offers, and says what it got (``isolation``):
 
@@ -48,6 +49,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from ai_evolution.grading.bench import Bench
+
 MEMORY = 1 << 30
 FILE_SIZE = 16 << 20
 OPEN_FILES = 256
@@ -63,7 +66,8 @@ def main() -> int:
     if not hasattr(os, "fork") or config["portable"]:
         os.dup2(2, 1)
         return _work(config, status, [])
-    import uvicorn  # noqa: F401  before any right is lost, and once for all
+    if config["room"] == "agent":
+        import uvicorn  # noqa: F401  before any right is lost, and once for all
 
     isolation: list[str] = []
     if _unshare():
@@ -224,9 +228,10 @@ def _become_nobody(directory: Path) -> bool:
     try:
         os.seteuid(uid)
         for name in ("os", "uvicorn", "ai_evolution"):
-            with Path(str(sys.modules[name].__file__)).open("rb"):
-                pass
-    except (OSError, KeyError):
+            if name in sys.modules:
+                with Path(str(sys.modules[name].__file__)).open("rb"):
+                    pass
+    except OSError:
         return False
     finally:
         os.seteuid(0)
@@ -320,23 +325,32 @@ def _work(config: dict[str, Any], status: int, isolation: list[str]) -> int:
     os.environ.update(config["environment"])
     name = config["name"]
     _say(status, {"stage": "isolated", "isolation": isolation})
+    tool = config["room"] == "tool"
     try:
-        app = _load(source, name, config["base_url"], config["tokens"])
+        module = _load(source, name)
+        if tool:
+            bench = Bench(module)
+            _attempt("build", name, bench.build)
+            _fit(bench.tool)
+        else:
+            app = _attempt("build", name, lambda: module.build(config["base_url"], dict(config["tokens"])))
+            _fit(app)
     except _Failed as failed:
         _say(status, {"stage": "failed", "why": failed.args[0], "detail": failed.args[1]})
         return 1
-    plain = config["portable"]
-    listener = (
-        socket.create_server(("127.0.0.1", config["port"]))
-        if plain
-        else socket.socket(fileno=config["listen"])
-    )
+    if config["portable"]:
+        door = socket.create_server(("127.0.0.1", config["port"]))
+    else:
+        door = socket.socket(fileno=config["listen"])
     _say(status, {"stage": "serving"})
     os.close(status)
-    return _serve(app, listener)
+    if not tool:
+        return _serve(app, door)
+    bench.serve(door.accept()[0] if config["portable"] else door)
+    return 0
 
 
-def _load(source: bytes, name: str, base_url: str, tokens: dict[str, str]) -> Any:
+def _load(source: bytes, name: str) -> Any:
     try:
         code = compile(source, name, "exec", dont_inherit=True)
     except SyntaxError as error:
@@ -347,15 +361,17 @@ def _load(source: bytes, name: str, base_url: str, tokens: dict[str, str]) -> An
     module.__file__ = name
     sys.modules["student_agent"] = module
     _attempt("import", name, lambda: exec(code, module.__dict__))
-    build = getattr(module, "build", None)
-    if not callable(build):
+    if not callable(getattr(module, "build", None)):
         raise _Failed("no-build", "")
-    app = _attempt("build", name, lambda: build(base_url, dict(tokens)))
-    if inspect.iscoroutine(app):
-        app.close()
-    if not callable(app):
-        raise _Failed("no-app", type(app).__name__)
-    return app
+    return module
+
+
+def _fit(built: Any) -> None:
+    """What ``build`` gave must be something that can be called."""
+    if inspect.iscoroutine(built):
+        built.close()
+    if not callable(built):
+        raise _Failed("no-app", type(built).__name__)
 
 
 def _attempt(stage: str, name: str, act: Callable[[], Any]) -> Any:

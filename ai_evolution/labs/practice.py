@@ -15,7 +15,7 @@ import asyncio
 import dataclasses
 import inspect
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from types import MappingProxyType
@@ -26,50 +26,16 @@ from ai_evolution.a2a.cards import Needs, lint_card, misfits, parse_card
 from ai_evolution.errors import AiEvolutionError, TaskNotCompleted
 from ai_evolution.labs import hiring
 from ai_evolution.labs.hiring import CHECKS, QUESTION, SKILL
+from ai_evolution.labs.selfcheck import SelfCheck as SelfCheck
+from ai_evolution.labs.selfcheck import Words, short
+from ai_evolution.labs.selfcheck import check_prediction as check_prediction
+from ai_evolution.labs.selfcheck import summary as summary
+from ai_evolution.labs.selfcheck import words as words
 from ai_evolution.world import World
 
 SECONDS = 5.0
 """How long a student's function, and a delegation with it, may take."""
 SHORT = "TASK_STATE_"
-
-Words = Mapping[str, str]
-"""One text in both languages, by ``en`` and ``es``."""
-
-
-def words(en: str, es: str) -> Words:
-    """The same text for English and for Spanish readers."""
-    return {"en": en, "es": es}
-
-
-@dataclass(frozen=True)
-class SelfCheck:
-    """What a self-check found. ``missing`` is empty when nothing is left to do.
-
-    ``seen`` are remarks that take nothing away: a prediction that was wrong is a discovery.
-    """
-
-    name: Words
-    missing: tuple[Words, ...] = ()
-    seen: tuple[Words, ...] = ()
-
-    @property
-    def done(self) -> bool:
-        """Whether nothing is missing."""
-        return not self.missing
-
-    def says(self, lang: str = "en") -> str:
-        """The outcome in words: one line, and one more for each thing that is missing or was seen."""
-        done = words("done", "hecho") if self.done else words("still missing", "todavía falta")
-        lines = [f"{self.name[lang]}: {done[lang]}"]
-        return "\n".join([*lines, *(f"  - {line[lang]}" for line in (*self.missing, *self.seen))])
-
-
-def summary(checks: Iterable[SelfCheck], lang: str = "en") -> str:
-    """One line for each check and the count of those that are done."""
-    all_checks = list(checks)
-    lines = [f"{'x' if check.done else ' '} {check.name[lang]}" for check in all_checks]
-    count = f"{sum(check.done for check in all_checks)} / {len(all_checks)}"
-    return "\n".join([*(f"[{line[0]}]{line[1:]}" for line in lines), count])
 
 
 # ------------------------------------------------------------------- reading the recorded wire
@@ -112,35 +78,6 @@ def _told(answer: Any, frame: Mapping[str, Any]) -> str:
     if "status" in told:
         return str(told["status"]["state"]).removeprefix(SHORT)
     return str(frame["status"])
-
-
-# --------------------------------------------------------------------------------- predictions
-
-
-def check_prediction(name: Words, predicted: Any, measured: Any) -> SelfCheck:
-    """Whether there is a prediction, and how it compares with what was measured."""
-    if predicted is None:
-        return SelfCheck(name, (words("no prediction yet", "aún no hay predicción"),))
-    told, seen = _listed(predicted), _listed(measured)
-    if told == seen:
-        return SelfCheck(
-            name, seen=(words(f"as predicted: {_short(seen)}", f"según lo predicho: {_short(seen)}"),)
-        )
-    remark = words(
-        f"you predicted {_short(told)}, measured was {_short(seen)}; which assumption was wrong?",
-        f"predijiste {_short(told)} y se midió {_short(seen)}; ¿qué suposición fallaba?",
-    )
-    return SelfCheck(name, seen=(remark,))
-
-
-def _listed(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
-
-
-def _short(value: Any) -> str:
-    text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-    text = " ".join(text.split())
-    return text if len(text) <= 100 else text[:97] + "..."
 
 
 # ------------------------------------------------------------------------- the life of a task
@@ -232,7 +169,7 @@ def check_card(card: Any) -> SelfCheck:
     try:
         read = parse_card(json.dumps(card))
     except (AiEvolutionError, TypeError, ValueError, RecursionError) as error:
-        reason = _short(error)
+        reason = short(error)
         missing = words(f"it is no JSON card: {reason}", f"no es una tarjeta en JSON: {reason}")
         return SelfCheck(CARD, (missing,))
     faults = [words(f"lint_card: {line}", f"lint_card: {line}") for line in _lint(read)]
@@ -262,7 +199,7 @@ def _unreadable(card: dict[str, Any]) -> str:
     try:
         typed(card)
     except (AiEvolutionError, AttributeError, RecursionError) as error:
-        return _short(error)
+        return short(error)
     return ""
 
 
@@ -328,7 +265,7 @@ def check_choice(verdict: Any) -> SelfCheck:
             missing.append(words(f"{name}: no verdict yet", f"{name}: aún sin veredicto"))
         elif given != FITS and given not in MISFIT:
             accepted = f"{FITS}, {', '.join(MISFIT)}"
-            given = _short(given)
+            given = short(given)
             missing.append(
                 words(f"{name}: {given}? one of {accepted}", f"{name}: ¿{given}? una de {accepted}")
             )
@@ -435,14 +372,14 @@ async def _answered(
             parts = answer(question, None if consent is None else dict(consent))
             parts = await parts if inspect.isawaitable(parts) else parts
     except Exception as error:  # a student's function may raise anything
-        reason = f"{type(error).__name__}: {_short(error)}".removesuffix(": ")
+        reason = f"{type(error).__name__}: {short(error)}".removesuffix(": ")
         return None, words(f"it raises {reason}", f"lanza {reason}")
     if parts is None:
         return None, None
     data = parts[0].get("data") if _is_list(parts) and isinstance(parts[0], Mapping) else None
     if isinstance(data, Mapping) and isinstance(data.get("international"), bool):
         return data["international"], None
-    given, wanted = _short(parts), "[{'data': {'international': True}}]"
+    given, wanted = short(parts), "[{'data': {'international': True}}]"
     en = f"it gives {given}; {wanted}, the same with False, or None would do"
     return None, words(en, f"da {given}; valdría {wanted}, lo mismo con False, o None")
 

@@ -17,14 +17,13 @@ from mutants import MUTANTS, REFERENCE, mutated
 
 from ai_evolution.a2a.behaviours import BEHAVIOURS
 from ai_evolution.errors import DocumentError, UsageError
-from ai_evolution.grading import exercise
+from ai_evolution.grading import child, trips
+from ai_evolution.grading.child import remove
 from ai_evolution.grading.exercise import (
     CheckReport,
-    _remove,
     behaviour_list,
     check_exercise,
     exercise_behaviours,
-    find_exercise,
 )
 
 ROOT = Path(__file__).parents[2]
@@ -114,7 +113,7 @@ def test_a_failing_behaviour_is_told_with_its_exchange_and_its_source(tmp_path: 
 
 
 def test_the_inputs_are_drawn_so_that_answers_cannot_be_written_down(tmp_path: Path) -> None:
-    seen = {str(find_exercise(134).probes(__import__("random").Random(n))["complete"]) for n in range(20)}
+    seen = {str(trips.probes(__import__("random").Random(n))["complete"]) for n in range(20)}
     assert len(seen) == 20
     assert check(tmp_path, SOURCE, ["artifact.typed"], seed=7).passed
 
@@ -452,10 +451,10 @@ def test_clean_up_takes_any_depth_and_any_mode_and_follows_no_link(tmp_path: Pat
     os.close(below)
     folder.chmod(0)
     try:
-        _remove(folder)
+        remove(folder)
         assert [p.name for p in tmp_path.iterdir()] == ["mine"]
         assert (tmp_path / "mine" / "kept").read_bytes() == b"kept"
-        _remove(folder)
+        remove(folder)
     finally:  # too deep for pytest, should it be there still
         subprocess.run(["rm", "-rf", str(folder)], check=True, timeout=60)
 
@@ -473,7 +472,7 @@ def test_an_agent_that_fills_the_disk_is_ended_and_told_so(
     tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source, detail = WRITERS[name]
-    monkeypatch.setattr(exercise, "MAX_ENTRIES", 300)  # removing 20,000 takes a minute on some disks
+    monkeypatch.setattr(child, "MAX_ENTRIES", 300)  # removing 20,000 takes a minute on some disks
     for portable in (False, True):
         file = tmp_path / "my_agent.py"
         file.write_text(f"import os, time\n{source}time.sleep(60)\n", encoding="utf-8")
@@ -491,12 +490,12 @@ def test_a_folder_that_is_shut_hides_nothing_from_the_bound() -> None:
         try:
             if root:
                 os.seteuid(65534)
-            assert exercise._excess(folder) == "EACCES"
+            assert child.excess_of(folder) == "EACCES"
         finally:
             if root:
                 os.seteuid(0)
             (folder / "shut").chmod(0o700)
-        assert exercise._excess(folder) == ""
+        assert child.excess_of(folder) == ""
 
 
 def test_closing_every_stream_hurts_nobody(tmp_path: Path) -> None:

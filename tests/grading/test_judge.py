@@ -19,16 +19,15 @@ from starlette.routing import Route
 
 from ai_evolution.a2a.behaviours import BEHAVIOURS, Subject, applicable, examine
 from ai_evolution.errors import UsageError
-from ai_evolution.grading.exercise import EXERCISES
+from ai_evolution.grading import trips
 from ai_evolution.network import Network
 
 ORIGIN = "https://trips.example"
 TOKENS = {"token-of-alice": "alice", "token-of-bob": "bob"}
-EXERCISE = EXERCISES["134-a2a"]
 
 
 def subject(http: httpx.AsyncClient, **changes: Any) -> Subject:
-    probes = EXERCISE.probes(random.Random("test"))
+    probes = trips.probes(random.Random("test"))
     whole = Subject(ORIGIN, http, *TOKENS, deadline=2.0, **probes)
     return replace(whole, **changes)
 

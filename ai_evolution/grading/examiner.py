@@ -1,0 +1,203 @@
+"""Looking at a tool: one look after the other until something differs from what was expected.
+
+A check yields looks (what, expected, seen). The first that differs is told, with its exchange; ``Broken``
+(a silence, a flood, a hang-up) ends the behaviour, and the next one gets a fresh child, three times at most.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from ai_evolution.a2a.behaviours import Exchange, Observation
+from ai_evolution.atdf.description import ToolDescription, read
+from ai_evolution.atdf.documents import load
+from ai_evolution.atdf.shapes import detect
+from ai_evolution.errors import AiEvolutionError
+from ai_evolution.grading.library import Library, written
+from ai_evolution.grading.talk import Broken, Raised, Talk
+
+SILENCES = 3
+"""Children that are given up before the rest is not tried."""
+SHOWN = 3
+"""Exchanges that are told with what does not hold."""
+MAX_DOCUMENT = 64 << 10
+UNBOUNDED = 2
+"""Repetitions without an end in one pattern of a document."""
+
+
+class Look(NamedTuple):
+    what: str
+    expected: Any
+    observed: Any
+
+
+class Examiner:
+    """What the checks stand on: chance, the tool, its document, and the talk so far."""
+
+    def __init__(self, talk: Talk, chance: random.Random, ends: float) -> None:
+        self.talk, self.chance, self.ends = talk, chance, ends
+        self.log: list[Exchange] = []
+
+    def ask(self, asked: dict[str, Any], library: Library | None = None) -> Any:
+        """The value of the answer, or ``{"raised": ...}`` where the tool raised. Raises ``Broken``."""
+        library = library or Library()
+        try:
+            value = self.talk.exchange(asked, library, self.ends)
+        except Raised as raised:
+            value = {"raised": raised.args[0]}
+        except Broken as broken:
+            self.log.append(Exchange(shown(asked), broken.args[0]))
+            raise
+        through = "".join(f"\nlibrary.{name}({shown(given)})" for name, given in library.asked)
+        self.log.append(Exchange(shown(asked) + through, shown(value)))
+        return value
+
+    def call(self, arguments: Any, now: datetime, library: Library | None = None) -> Any:
+        return self.ask({"do": "call", "arguments": arguments, "now": written(now)}, library)
+
+    def document(self) -> Any:
+        """The document as a value, or a line that says why there is none."""
+        text = self.ask({"do": "document"})
+        if not isinstance(text, str):
+            return text if isinstance(text, dict) and "raised" in text else {"raised": "DOCUMENT is no text"}
+        if len(text) > MAX_DOCUMENT:
+            return {"raised": f"DOCUMENT has {len(text)} characters; at most {MAX_DOCUMENT} are read"}
+        try:
+            return load(text.encode("utf-8", "replace"), "DOCUMENT").value
+        except AiEvolutionError as error:
+            return {"raised": str(error)}
+
+    def described(self) -> ToolDescription | str:
+        """The description, or a line that says why there is none to read."""
+        document = self.document()
+        if isinstance(document, dict) and "raised" in document:
+            return str(document["raised"])
+        if slow := next(_slow_patterns(document), None):
+            return f"the pattern {slow[:60]!r}: at most {UNBOUNDED} of * + {{n,}}, no repeated group"
+        form = detect(document).form
+        if form != "atdf-tool":
+            return f"a document of the form {form}; tool: {{name, description, input, output}} is wanted"
+        try:
+            (found,) = read(document, "atdf-tool")
+        except (AiEvolutionError, ValueError) as error:
+            return str(error)
+        return found
+
+
+def _slow_patterns(value: Any) -> Iterator[str]:
+    """The regular expressions of a document that a hostile text could keep busy for ever.
+
+    They are evaluated in our own process, where nothing can interrupt them.
+    """
+    waiting = [value]
+    while waiting:
+        here = waiting.pop()
+        if isinstance(here, dict):
+            waiting += here.values()
+            named = here.get("patternProperties")
+            patterns = [here.get("pattern"), *(named if isinstance(named, dict) else ())]
+            for pattern in patterns:
+                if isinstance(pattern, str) and _is_slow(pattern):
+                    yield pattern
+        elif isinstance(here, list):
+            waiting += here
+
+
+def _is_slow(pattern: str) -> bool:
+    unbounded = len(re.findall(r"[*+]|\{\d*,\}", pattern))
+    return len(pattern) > 100 or unbounded > UNBOUNDED or bool(re.search(r"\)[*+{]|\\\d", pattern))
+
+
+def shown(value: Any) -> str:
+    """The value as JSON on one line, printable and not too long."""
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    text = text.encode("utf-8", "replace").decode("utf-8")
+    text = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+    return text if len(text) <= 1500 else text[:1500] + "…"
+
+
+def _plain(value: Any) -> Any:
+    """The value as a report can hold it: printable, and JSON."""
+    text = shown(value)
+    if text.endswith("…"):
+        return text
+    return json.loads(text, parse_constant=str)
+
+
+Looks = Iterator[Look]
+
+
+@dataclass(frozen=True)
+class Behaviour:
+    """One thing a tool or a converter does. ``source`` is where it is demanded."""
+
+    id: str
+    en: str
+    es: str
+    source: str
+    check: Callable[[Examiner], Looks] = field(repr=False)
+
+
+def observe(behaviour: Behaviour, examiner: Examiner) -> Observation:
+    """Look until something differs. ``Broken`` gets out; nothing else that the tool does."""
+    count = 0
+    for look in behaviour.check(examiner):
+        count += 1
+        if json.dumps(look.expected, sort_keys=True) != json.dumps(look.observed, sort_keys=True):
+            expected, observed = {look.what: _plain(look.expected)}, {look.what: _plain(look.observed)}
+            if expected == observed:  # 1, 1.0 and true are the same to Python
+                observed = {look.what: f"{shown(look.observed)}, which is another value"}
+            return Observation(behaviour.id, expected, observed, tuple(examiner.log[-SHOWN:]))
+    return Observation(behaviour.id, f"{count} as expected", f"{count} as expected")
+
+
+def examine(
+    behaviours: Mapping[str, Behaviour],
+    name: str,
+    talk: Talk | None,
+    fresh: Callable[[], Talk | None],
+    only: Iterable[str] | None = None,
+    seed: int = 0,
+    patience: float = 5.0,
+    ends: float | None = None,
+    seen: Callable[[Observation], None] = lambda _: None,
+) -> tuple[Observation, ...]:
+    """One observation for each behaviour (of ``only``), whatever the tool does.
+
+    ``name`` and ``seed`` draw the inputs, the same for one behaviour alone as among all; ``fresh`` gives
+    another talk after one that broke. ``patience`` is seconds for one behaviour, ``ends`` a monotonic time.
+    ``seen`` is told each observation as it is made.
+    """
+    wanted = list(behaviours) if only is None else [i for i in behaviours if i in set(only)]
+    found: list[Observation] = []
+    silences = 0
+    for each in wanted:
+        if found:
+            seen(found[-1])
+        behaviour = behaviours[each]
+        if ends is not None and time.monotonic() >= ends:
+            found.append(Observation(each, "an answer", "not reached: the time was up"))
+            continue
+        if talk is None:
+            found.append(Observation(each, "an answer", "not tried: the tool is silent"))
+            continue
+        until = time.monotonic() + patience
+        chance = random.Random(f"{name}:{seed}:{each}")
+        examiner = Examiner(talk, chance, until if ends is None else min(until, ends))
+        try:
+            found.append(observe(behaviour, examiner))
+        except Broken as broken:
+            last = tuple(examiner.log[-SHOWN:])
+            found.append(Observation(each, "an answer", broken.args[0], last))
+            silences += 1
+            talk = fresh() if silences < SILENCES and each != wanted[-1] else None
+    if found:
+        seen(found[-1])
+    return tuple(found)
