@@ -160,6 +160,26 @@ def conformance(_report: Report, lang: str) -> str:
     return table(head, rows)
 
 
+def mutants(_report: Report, lang: str) -> str:
+    """Servers with one fault each, and which judge notices."""
+    head = {
+        "en": ("a server with one fault", "the official suite", "our own checks"),
+        "es": ("un servidor con un solo defecto", "la batería oficial", "nuestras comprobaciones"),
+    }[lang]
+    found = json.loads((VERDICTS / "mutants.json").read_text(encoding="utf-8"))["mutants"]
+
+    def named(ids: list[str]) -> str:
+        return ", ".join(f"`{each}`" for each in ids) or "–"
+
+    seen = {judge: sum(bool(each[judge]) for each in found) for judge in ("official", "ours")}
+    counted = {
+        "en": "Of {all} mutants the required scenarios of the suite notice {official}, our checks {ours}.",
+        "es": "De {all} mutantes, los escenarios obligatorios de la batería ven {official}; los nuestros, {ours}.",
+    }[lang].format(all=len(found), **seen)
+    rows = ((each[lang], named(each["official"]), named(each["ours"])) for each in found)
+    return table(head, rows) + f"\n\n{counted}"
+
+
 PROVIDERS: Mapping[str, Callable[[Report, str], str]] = {
     "discover": discover,
     "handshake": handshake,
@@ -169,6 +189,7 @@ PROVIDERS: Mapping[str, Callable[[Report, str], str]] = {
     "wrong": wrong,
     "fields": fields,
     "conformance": conformance,
+    "mutants": mutants,
 }
 
 
