@@ -174,7 +174,8 @@ def mutants(_report: Report, lang: str) -> str:
     seen = {judge: sum(bool(each[judge]) for each in found) for judge in ("official", "ours")}
     counted = {
         "en": "Of {all} mutants the required scenarios of the suite notice {official}, our checks {ours}.",
-        "es": "De {all} mutantes, los escenarios obligatorios de la batería ven {official}; los nuestros, {ours}.",
+        "es": "De {all} mutantes, los escenarios obligatorios de la batería ven {official}; los nuestros, "
+        "{ours}.",
     }[lang].format(all=len(found), **seen)
     rows = ((each[lang], named(each["official"]), named(each["ours"])) for each in found)
     return table(head, rows) + f"\n\n{counted}"
