@@ -31,7 +31,7 @@ SERVE = {
     "--port": {"en": "with --http: the port (default: any that is free)",
                "es": "con --http: el puerto (por defecto, uno libre)"},
     "--host": {"en": "with --http: where to listen (default: 127.0.0.1; elsewhere without check_exercise)",
-               "es": "con --http: dónde escuchar (por defecto, 127.0.0.1; en otro sitio, sin check_exercise)"},
+               "es": "con --http: dónde escuchar (por defecto, 127.0.0.1; en otro, sin check_exercise)"},
     "--allow-host": {"en": "with --http: a name that clients may call this machine by; may be repeated",
                      "es": "con --http: un nombre con el que llamar a esta máquina; se puede repetir"},
     "--root": {"en": "the folder that is served, and nothing else (default: the repository around here)",

@@ -21,8 +21,13 @@ read (results that are no objects); let a caller send what only the host may giv
 
 from __future__ import annotations
 
+import asyncio
+import concurrent.futures
+import contextlib
 import json
 import logging
+import os
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -307,12 +312,55 @@ def _refusal(code: str, words: Sequence[str]) -> CallToolResult:
 
 
 async def serve_streams(server: MCPServer[Any] | Server[Any]) -> None:
-    """Serve one client over the standard streams of this process, until it closes its end."""
-    if isinstance(server, MCPServer):
-        await server.run_stdio_async()
-    else:
-        async with stdio_server() as (reading, writing):
-            await server.run(reading, writing, server.create_initialization_options())
+    """Serve one client over the standard streams of this process, until it closes its end.
+
+    Cancelling ends it at once. The SDK alone would wait for the client's next line, however long that takes,
+    because its reader can't be interrupted; so a process that was told to end would stay.
+    """
+    inner = server._lowlevel_server if isinstance(server, MCPServer) else server
+    lines: Any = _Lines()
+    async with stdio_server(stdin=lines) as (reading, writing):
+        await inner.run(reading, writing, inner.create_initialization_options())
+
+
+class _Lines:
+    """The lines of standard input, read in a thread that keeps nothing alive and that nobody waits for.
+
+    Whatever else reads standard input, a tool or a child of one, finds it empty: it belongs to the wire.
+    """
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._lines: asyncio.Queue[str | None] = asyncio.Queue(maxsize=1)
+        self._wire = os.dup(0)
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(nothing, 0)
+        os.close(nothing)
+        threading.Thread(target=self._read, name="stdin", daemon=True).start()
+
+    def _read(self) -> None:
+        left = b""
+        with contextlib.suppress(OSError, RuntimeError, concurrent.futures.CancelledError):
+            while piece := os.read(self._wire, 65_536):
+                *whole, left = (left + piece).split(b"\n")
+                for line in whole:
+                    self._give(line.decode("utf-8", "replace"))
+            if left:
+                self._give(left.decode("utf-8", "replace"))
+            self._give(None)
+
+    def _give(self, line: str | None) -> None:
+        """Hand on a line and wait until it is taken. Raises what a loop that has ended raises."""
+        asyncio.run_coroutine_threadsafe(self._lines.put(line), self._loop).result()
+
+    def __aiter__(self) -> _Lines:
+        return self
+
+    async def __anext__(self) -> str:
+        line = await self._lines.get()
+        if line is None:
+            raise StopAsyncIteration
+        return line
 
 
 def http_app(

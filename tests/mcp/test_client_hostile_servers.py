@@ -426,32 +426,10 @@ async def test_a_task_that_is_cancelled_leaves_nobody_behind() -> None:
 WORDS = st.sampled_from(["text", "complete", "input_required", "2026-07-28", "n", "count"])
 MEMBERS = st.sampled_from(
     [
-        "content",
-        "structuredContent",
-        "isError",
-        "_meta",
-        "resultType",
-        "inputRequests",
-        "requestState",
-        "tools",
-        "name",
-        "inputSchema",
-        "outputSchema",
-        "annotations",
-        "nextCursor",
-        "type",
-        "text",
-        "n",
-        "code",
-        "message",
-        "supportedVersions",
-        "capabilities",
-        "protocolVersion",
-        "serverInfo",
-        "method",
-        "params",
-        "id",
-        "jsonrpc",
+        *("content", "structuredContent", "isError", "_meta", "resultType", "inputRequests", "requestState"),
+        *("tools", "name", "inputSchema", "outputSchema", "annotations", "nextCursor", "type", "text", "n"),
+        *("supportedVersions", "capabilities", "protocolVersion", "serverInfo", "method", "params", "id"),
+        *("code", "message", "jsonrpc"),
     ]
 )
 ANY = st.recursive(

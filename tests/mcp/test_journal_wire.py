@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from mcp import Client
 from test_client_host import at, shop
 
-from ai_evolution.errors import DocumentError, ProtocolRefusal, ResultRefused
+from ai_evolution.errors import DeadlinePassed, DocumentError, ProtocolRefusal, ResultRefused
 from ai_evolution.mcp.client import connect
 from ai_evolution.mcp.journal import RECEIVED, SENT, WireJournal, replay
 
@@ -110,6 +110,18 @@ async def test_tokens_questions_and_states_are_named_by_their_order(era: str) ->
     text = json.dumps(shown[0])
     assert '"progressToken": "token-1"' in text
     assert "question-1" in text if era == ERAS[1] else "state-1" in text
+
+
+@both
+@on_a_loop
+async def test_a_cancellation_names_the_request_that_it_ends(era: str) -> None:
+    journal = WireJournal()
+    async with connect(in_memory("Stalls"), mode=MODES[era], journal=journal) as host:
+        await host.tools()
+        with pytest.raises(DeadlinePassed):
+            await host.call("count", deadline=0.1)
+    shown = {each["method"]: each["message"] for each in journal.canonical()}
+    assert shown["notifications/cancelled"]["params"]["requestId"] == shown["tools/call"]["id"] == "request-3"
 
 
 @both
