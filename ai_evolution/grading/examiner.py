@@ -25,8 +25,8 @@ from ai_evolution.grading.talk import Broken, Raised, Talk
 
 SILENCES = 3
 """Children that are given up before the rest is not tried."""
-SHOWN = 3
-"""Exchanges that are told with what does not hold."""
+SHOWN = 1
+"""Exchanges that are told with what does not hold: the last ones."""
 MAX_DOCUMENT = 64 << 10
 UNBOUNDED = 2
 """Repetitions without an end in one pattern of a document."""
@@ -55,6 +55,8 @@ class Examiner:
         except Broken as broken:
             self.log.append(Exchange(shown(asked), broken.args[0]))
             raise
+        if asked["do"] == "document":
+            return value  # the student has it, and it is long
         through = "".join(f"\nlibrary.{name}({shown(given)})" for name, given in library.asked)
         self.log.append(Exchange(shown(asked) + through, shown(value)))
         return value

@@ -307,8 +307,8 @@ def error_usable(x: Examiner) -> Looks:
                 break
             name = str(_at(answer, "data", "details", "field")).removeprefix("/")
             solution = str(_at(answer, "data", "solution"))
-            told = "named" if name and name in solution else f"not named in {solution!r}"
-            yield Look(f"{' + '.join(faults)}: {name} in solution", "named", told)
+            told = "named" if name and name in solution else f"{name!r} is not in {solution!r}"
+            yield Look(f"{' + '.join(faults)}: the argument of details.field in solution", "named", told)
             arguments = _repaired(arguments, note, name, _at(answer, "data", "expected"))
         library = Library()
         answer = x.call(arguments, case.now, library)
@@ -390,29 +390,33 @@ def failure_lie(x: Examiner) -> Looks:
 def _there_and_back(x: Examiner, triple: short_form.Triple) -> Looks:
     answer = x.ask({"do": "shorten", "schema": triple.schema})
     row = answer[0] if isinstance(answer, list) and len(answer) == 2 else answer
-    yield Look(f"the short form of {shown(triple.schema)}", triple.row, row)
+    yield Look("the short form", triple.row, row)
     back = x.ask({"do": "restore", "short": triple.row})
-    yield Look(f"what is restored from {shown(triple.row)}", triple.back, back)
+    yield Look("what is restored", triple.back, back)
 
 
 def convert_keyword(x: Examiner) -> Looks:
-    cases = [*short_form.edges(), *(short_form.draw(x.chance, others=True) for _ in range(12))]
-    for triple in x.chance.sample(cases, len(cases)):
+    drawn = [short_form.draw(x.chance, others=True) for _ in range(12)]
+    for triple in _small_first([*short_form.edges(), *drawn]):
         yield from _there_and_back(x, triple)
 
 
 def convert_rest(x: Examiner) -> Looks:
-    for _ in range(20):
-        yield from _there_and_back(x, short_form.draw(x.chance))
+    for triple in _small_first([short_form.draw(x.chance) for _ in range(20)]):
+        yield from _there_and_back(x, triple)
 
 
 def convert_losses(x: Examiner) -> Looks:
-    for n in range(24):
-        triple = short_form.draw(x.chance, lost=n > 3)
+    for triple in _small_first([short_form.draw(x.chance, lost=n > 3) for n in range(24)]):
         answer = x.ask({"do": "shorten", "schema": triple.schema})
         told = answer[1] if isinstance(answer, list) and len(answer) == 2 else answer
         gone = sorted(missing(triple.schema, triple.back))
-        yield Look(f"what is lost of {shown(triple.schema)}", gone, _leaves_at(triple.schema, told))
+        yield Look("what is lost", gone, _leaves_at(triple.schema, told))
+
+
+def _small_first(cases: list[short_form.Triple]) -> list[short_form.Triple]:
+    """So that what differs is shown by a case that can be read."""
+    return sorted(cases, key=lambda triple: len(json.dumps(triple)))
 
 
 def _leaves_at(schema: Any, told: Any) -> Any:

@@ -114,13 +114,13 @@ _HEAD: dict[str, Sequence[str]] = {
 _JUDGE: dict[str, dict[str, str]] = {
     "en": {
         "evidence": "machine: the evidence is recomputed",
-        "exercise": "machine: the behaviours of the agent",
+        "exercise": "machine: the behaviours of the exercise",
         "conclusion": "machine: what the conclusion cites",
         "person": "a person",
     },
     "es": {
         "evidence": "máquina: se recalcula la evidencia",
-        "exercise": "máquina: los comportamientos del agente",
+        "exercise": "máquina: los comportamientos del ejercicio",
         "conclusion": "máquina: lo que cita la conclusión",
         "person": "una persona",
     },
