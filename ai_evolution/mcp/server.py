@@ -53,6 +53,7 @@ from mcp.types import (
     InputRequiredResult,
     TextContent,
     Tool,
+    ToolAnnotations,
 )
 from pydantic import ValidationError
 from starlette.applications import Starlette
@@ -86,16 +87,21 @@ def build_server(
     instructions: str | None = None,
     resources: Sequence[Resource] = (),
     prompts: Sequence[Prompt] = (),
+    hints: Mapping[str, Mapping[str, bool]] | None = None,
     lang: str = "en",
     **more: Any,
 ) -> ContractServer:
     """A server with these tools in this order; ``more`` goes to the SDK's ``MCPServer``.
 
+    ``hints`` are annotations by the name of the tool (``readOnlyHint``, ...) for contracts whose documents
+    say nothing of them; a tool without any counts as one that may destroy something.
     ``lang`` is that of the server's own words; a contract speaks its own. More tools, resources and prompts
     may be added to what comes back, as to any ``MCPServer``. Raises UsageError for a contract that can't be
     published (``tool_from``) and for two tools of one name.
     """
-    server = ContractServer(name, contracts, version=version, instructions=instructions, lang=lang, **more)
+    server = ContractServer(
+        name, contracts, version=version, instructions=instructions, hints=hints, lang=lang, **more
+    )
     for resource in resources:
         server.add_resource(resource)
     for prompt in prompts:
@@ -181,14 +187,22 @@ class ContractServer(MCPServer[Any]):
     """The SDK's server with contracts among its tools. ``contracts`` are those that it was made with."""
 
     def __init__(
-        self, name: str, contracts: Sequence[Contract] = (), *, lang: str = "en", **more: Any
+        self,
+        name: str,
+        contracts: Sequence[Contract] = (),
+        *,
+        hints: Mapping[str, Mapping[str, bool]] | None = None,
+        lang: str = "en",
+        **more: Any,
     ) -> None:
         self._offers: dict[str, _Offer] = {}
         self._lang = "es" if lang == "es" else "en"
         for contract in contracts:
             if contract.name in self._offers:
                 raise UsageError(f"two tools are called {contract.name!r}, one of each name accepted")
-            self._offers[contract.name] = _Offer(contract, self._lang)
+            self._offers[contract.name] = _Offer(contract, self._lang, (hints or {}).get(contract.name))
+        if strange := sorted(set(hints or {}) - set(self._offers)):
+            raise UsageError(f"hints for {strange[0]!r} given, {', '.join(self._offers) or 'none'} accepted")
         with _logging_as_it_was():
             super().__init__(name, **more)
 
@@ -243,9 +257,11 @@ class ContractServer(MCPServer[Any]):
 class _Offer:
     """One contract on offer: its tool, and what its function wants besides its arguments."""
 
-    def __init__(self, contract: Contract, lang: str) -> None:
+    def __init__(self, contract: Contract, lang: str, hints: Mapping[str, bool] | None = None) -> None:
         self.contract, self._lang = contract, lang
         self.tool = tool_from(contract)
+        if hints is not None and self.tool.annotations is None:
+            self.tool.annotations = ToolAnnotations.model_validate(dict(hints))
         properties = schema_of(contract.description, "input")
         properties = properties.get("properties", {}) if isinstance(properties, dict) else {}
         self._defaults = {

@@ -40,14 +40,16 @@ def course_server(
     lang = "es" if lang == "es" else "en"
     folder = Folder(root)
     place = Path(root).resolve()
+    dates = date_range(lang)
     contracts = [
-        date_range(lang),
+        dates,
         *travel.contracts(Books(seed), lang),
         *inspection.contracts(folder, lang),
         *course.contracts(folder, place, lang, programs=programs),
     ]
     server = build_server(
         NAME, contracts, version=__version__, instructions=INSTRUCTIONS[lang], lang=lang,
+        hints={dates.name: inspection.ANNOTATIONS},
         title={"en": "The course ai_evolution", "es": "El curso ai_evolution"}[lang],
     )  # fmt: skip
     add_pages(server, place, lang)
