@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -12,9 +13,8 @@ from ai_evolution.cli.show import Screen
 from ai_evolution.errors import EnvironmentProblem
 from ai_evolution.mcp.behaviours import Observation
 from ai_evolution.mcp.conformance import Check, ConformanceReport, Scenario, installed, node
-from conftest import Done
 
-Cli = Callable[..., Done]
+Cli = Callable[..., Any]
 
 
 def _lacking() -> str:
