@@ -15,9 +15,10 @@ if TYPE_CHECKING:
     from ai_evolution.cli.show import Screen
 
 CHECK = {
-    "class": {"en": "the class: 134 or 134-a2a", "es": "la clase: 134 o 134-a2a"},
-    "file": {"en": "the Python file with your agent: exercise/README.md says what it must define",
-             "es": "el archivo de Python con tu agente: exercise/README.es.md dice qué debe definir"},
+    "class": {"en": "the class: 131 or 131-contracts, 134 or 134-a2a",
+              "es": "la clase: 131 o 131-contracts, 134 o 134-a2a"},
+    "file": {"en": "the Python file that you wrote: exercise/README.md says what it must define",
+             "es": "el archivo de Python que escribiste: exercise/README.es.md dice qué debe definir"},
     "--only": {"en": "only this behaviour; may be repeated",
                "es": "solo este comportamiento; se puede repetir"},
     "--seed": {"en": "other inputs: a whole number from 0 (default: 0)",
@@ -39,7 +40,7 @@ def check_arguments(parser: Parser) -> None:
 
 
 def check(arguments: argparse.Namespace, screen: Screen) -> int:
-    """Start the student's agent, judge it from outside, end it: 0 all holds, 1 not all, 2 no such file."""
+    """Start what the student built, judge it from outside, end it: 0 all holds, 1 not all, 2 no such file."""
     from ai_evolution.cli.runs import note_progress
     from ai_evolution.grading.exercise import check_exercise
 

@@ -61,7 +61,7 @@ def behaviour_list(class_number_or_slug: int | str, lang: str = "en") -> str:
 class CheckReport:
     """What was seen of one file. ``problem`` (in both languages) says why there is less to see.
 
-    ``output`` is the end of what the agent printed, ``isolation`` what the machine offered to
+    ``output`` is the end of what the file printed, ``isolation`` what the machine offered to
     keep it apart, ``sha256`` the file that was checked.
     """
 

@@ -1,6 +1,6 @@
 """Grade a folder of submissions: a gradebook, feedback per student, and what a person has left to do.
 
-``grade`` recomputes every report with the trusted engine, judges every agent from outside, holds
+``grade`` recomputes every report with the trusted engine, judges what every student built from outside, holds
 every conclusion against the recomputed findings, and writes into ``out``:
 
 * ``gradebook.csv``: a row per student; a criterion that a person must score is empty, and so is the total;
@@ -8,8 +8,8 @@ every conclusion against the recomputed findings, and writes into ``out``:
   given back as ``scores``, it completes the grades;
 * ``feedback/<student>.md``: which criterion, which line of evidence, what to do next;
 * ``gradescope/<student>/results.json``;
-* ``checks.json``: what was seen of each agent, by the hash of its file, so that grading twice gives
-  the same grade even where an agent tosses coins.
+* ``checks.json``: what was seen of what each student built, by the hash of its file, so that grading twice
+  gives the same grade even where it tosses coins.
 
 The lab itself is never handed in (students do not change it), so recomputing a report with the
 student's own seed is enough: a secret seed would test nothing more. The *inputs of the exercise* are
@@ -44,7 +44,6 @@ from ai_evolution.grading.exercise import check_source, find_exercise
 from ai_evolution.grading.lateness import LatePolicy, late_factor
 from ai_evolution.grading.rubric import Criterion, Rubric
 from ai_evolution.grading.submission import (
-    AGENT,
     ANSWERS,
     CONCLUSION,
     EVIDENCE,
@@ -191,7 +190,7 @@ def grade(
     if deadline is not None and deadline.tzinfo is None:
         raise UsageError("a deadline without a time zone; write for example 2026-12-01T23:59:00+01:00")
     rubric = rubrics.for_class(exercise.class_slug)
-    submissions = read_submissions(source)
+    submissions = read_submissions(source, exercise.file)
     given = _read_scores(Path(scores), submissions, rubric) if scores is not None else {}
     grader = _Grader(exercise, rubric, target, course_key, recompute, given)
     grades = []
@@ -238,18 +237,18 @@ def _late(given: Grade, submitted: datetime, deadline: datetime | None, policy: 
 
 
 def _with_likeness(grades: list[Grade], submissions: Sequence[Submission], exercise: Exercise) -> list[Grade]:
-    agents = {s.student: s.files[AGENT] for s in submissions if AGENT in s.files}
+    built = {s.student: s.files[exercise.file] for s in submissions if exercise.file in s.files}
     starter = rubrics.classes_folder() / exercise.class_slug / "exercise" / "starter.py"
     known = starter.read_bytes() if starter.is_file() else b""
     found: dict[str, list[str]] = {}
-    for one, other, share in similarity.alike(agents, known):
+    for one, other, share in similarity.alike(built, known):
         for student, peer in ((one, other), (other, one)):
-            found.setdefault(student, []).append(f"my_agent.py is {share:.0%} like that of {shown(peer)}")
+            found.setdefault(student, []).append(f"{exercise.file} is {share:.0%} like that of {shown(peer)}")
     note = words(
-        "Your agent is nearly the same file as another submission. Nothing is deducted for it; a person"
-        " will look.",
-        "Tu agente es casi el mismo archivo que el de otra entrega. No se descuenta nada por ello; lo mirará"
-        " una persona.",
+        f"Your {exercise.file} is nearly the same file as in another submission. Nothing is deducted for it;"
+        " a person will look.",
+        f"Tu {exercise.file} es casi el mismo archivo que el de otra entrega. No se descuenta nada por ello;"
+        " lo mirará una persona.",
     )
     return [
         replace(g, notes=(*g.notes, note), for_grader=(*g.for_grader, *found[g.student]))
@@ -292,13 +291,13 @@ class _Grader:
 
     def grade(self, submission: Submission) -> Grade:
         believed, sound, said = self._evidence(submission)
-        check = self._agent(submission)
+        check = self._built(submission)
         conclusion = self._conclusion(submission, believed)
         lang = conclusion.lang or _language(submission.files.get(ANSWERS, b""))
         marks = []
         for criterion in self.rubric.criteria:
             if criterion.machine == ["evidence", "exercise"]:
-                marks.append(_reproducible(criterion, sound, said, check, submission))
+                marks.append(_reproducible(criterion, sound, said, check, submission, self.exercise.file))
             elif criterion.machine == ["conclusion"]:
                 marks.append(_interpreted(criterion, conclusion, submission))
             else:
@@ -351,10 +350,10 @@ class _Grader:
         """What the lab says for this student, where the file does not say it; run when it is asked for."""
         return lambda: self.recompute(self.lab, 0 if seed is None else seed).document()
 
-    # agent
+    # what was built
 
-    def _agent(self, submission: Submission) -> dict[str, Any] | None:
-        source = submission.files.get(AGENT)
+    def _built(self, submission: Submission) -> dict[str, Any] | None:
+        source = submission.files.get(self.exercise.file)
         if source is None:
             return None
         seed = 0
@@ -364,7 +363,7 @@ class _Grader:
         if identity in self._old:
             self.checks[identity] = self._old[identity]
         elif identity not in self.checks:
-            report = check_source(self.exercise, source, AGENT, seed=seed)
+            report = check_source(self.exercise, source, self.exercise.file, seed=seed)
             texts = {lang: report.text(lang) for lang in ("en", "es")}
             self.checks[identity] = {**report.as_dict(), "text": texts}
         checked: dict[str, Any] = self.checks[identity]
@@ -419,7 +418,12 @@ def _language(answers: bytes) -> str:
 
 
 def _reproducible(
-    criterion: Criterion, sound: bool, said: Words, check: Mapping[str, Any] | None, given: Submission
+    criterion: Criterion,
+    sound: bool,
+    said: Words,
+    check: Mapping[str, Any] | None,
+    given: Submission,
+    built: str,
 ) -> Mark:
     lines, todo = [said], []
     if not sound:
@@ -431,7 +435,7 @@ def _reproducible(
         )
     held, count = 0, 1
     if check is None:
-        lines.append(given.problems[AGENT])
+        lines.append(given.problems[built])
     else:
         held, count = check["held"], max(1, len(check["behaviours"]))
         if check["problem"]:
@@ -439,8 +443,8 @@ def _reproducible(
         if check["behaviours"]:
             lines.append(
                 words(
-                    f"my_agent.py: {held} of {count} behaviours hold",
-                    f"my_agent.py: se cumplen {held} de {count} comportamientos",
+                    f"{built}: {held} of {count} behaviours hold",
+                    f"{built}: se cumplen {held} de {count} comportamientos",
                 )
             )
         todo += [b["says"] for b in check["behaviours"] if not b["holds"]][:3]
@@ -534,12 +538,12 @@ def _read_checks(path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError):
         document = None
     if not isinstance(document, dict) or not all(_is_check(each) for each in document.values()):
-        raise DocumentError(f"{path} is not what grade wrote there; delete it to check every agent again")
+        raise DocumentError(f"{path} is not what grade wrote there; delete it to check everything again")
     return document
 
 
 def _is_check(each: Any) -> bool:
-    """Whether this is what ``_agent`` keeps, as far as grading reads it again."""
+    """Whether this is what ``_built`` keeps, as far as grading reads it again."""
     return (
         isinstance(each, dict)
         and isinstance(each.get("held"), int)
@@ -619,7 +623,7 @@ def feedback(given: Grade, book: Gradebook) -> str:
             lines += [f"- {_plain_md(step[given.lang])}" for step in mark.next]
         lines.append("")
     if given.exchange:
-        heading = "## Lo que se vio de tu agente" if es else "## What was seen of your agent"
+        heading = "## Lo que se vio de lo que hiciste" if es else "## What was seen of what you built"
         lines += [heading, "", *("    " + line for line in given.exchange.splitlines()[:200]), ""]
     return "\n".join(lines)
 

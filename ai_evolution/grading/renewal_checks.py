@@ -49,7 +49,7 @@ INPUT: Mapping[str, Any] = {
     "required": ["isbn", "due", "until"],
     "additionalProperties": False,
 }
-TRIALS = 40
+TRIALS = 32
 MAX_ANSWER = 4_000
 """Characters of an answer that are held against the schema which the student wrote."""
 
@@ -307,7 +307,11 @@ def error_usable(x: Examiner) -> Looks:
                 break
             name = str(_at(answer, "data", "details", "field")).removeprefix("/")
             solution = str(_at(answer, "data", "solution"))
-            told = "named" if name and name in solution else f"{name!r} is not in {solution!r}"
+            told = (
+                "named"
+                if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", solution) and name
+                else f"{name!r} is not in {solution!r}"
+            )
             yield Look(f"{' + '.join(faults)}: the argument of details.field in solution", "named", told)
             arguments = _repaired(arguments, note, name, _at(answer, "data", "expected"))
         library = Library()

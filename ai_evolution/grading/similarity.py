@@ -1,4 +1,4 @@
-"""How alike two agents are, as a hint for a person; nothing is ever deducted for it.
+"""How alike two files are, as a hint for a person; nothing is ever deducted for it.
 
 Names, texts and comments are taken away, what remains is cut into runs of ``RUN`` tokens, and the
 runs that the starter has too are taken away as well. The likeness of two files is what they share
@@ -48,11 +48,11 @@ def _stable(text: str) -> int:
     return int.from_bytes(text.encode("utf-8", "replace")[:16], "big")
 
 
-def alike(agents: Mapping[str, bytes], starter: bytes = b"") -> Iterator[tuple[str, str, float]]:
-    """Pairs of students whose agents are alike, with the likeness from ``ALIKE`` to 1."""
+def alike(built: Mapping[str, bytes], starter: bytes = b"") -> Iterator[tuple[str, str, float]]:
+    """Pairs of students whose files are alike, with the likeness from ``ALIKE`` to 1."""
     given = runs(starter)
     read = {
-        student: found - given for student, source in agents.items() if len(found := runs(source)) >= LEAST
+        student: found - given for student, source in built.items() if len(found := runs(source)) >= LEAST
     }
     for one, other in combinations(sorted(read), 2):
         union = len(read[one] | read[other])

@@ -21,8 +21,10 @@ from pathlib import Path
 
 from ai_evolution.errors import DocumentError
 
-EVIDENCE, AGENT, ANSWERS, CONCLUSION = "evidence.json", "my_agent.py", "answers.md", "conclusion.json"
-LIMITS: Mapping[str, int] = {EVIDENCE: 4 << 20, AGENT: 1 << 20, ANSWERS: 1 << 20, CONCLUSION: 256 << 10}
+EVIDENCE, ANSWERS, CONCLUSION = "evidence.json", "answers.md", "conclusion.json"
+LIMITS: Mapping[str, int] = {EVIDENCE: 4 << 20, ANSWERS: 1 << 20, CONCLUSION: 256 << 10}
+MAX_BUILT = 1 << 20
+"""Bytes of the file that the exercise asks for; what that one is called, the exercise says."""
 MAX_STUDENTS = 10_000
 HIDDEN = (".", "__")
 
@@ -46,9 +48,10 @@ class Submission:
     """The latest modification time of the files, in seconds since 1970; 0 when there is none."""
 
 
-def read_submissions(folder: Path) -> list[Submission]:
+def read_submissions(folder: Path, built: str) -> list[Submission]:
     """Every submission of a folder, sorted by student, whatever the order on disk.
 
+    ``built`` is the name of the file that the exercise asks for (``my_agent.py``, ``my_tool.py``).
     Loose files are passed over, and so are hidden folders (see ``passed_over``). Raises
     ``DocumentError`` when the folder itself cannot be read, or holds no submission.
     """
@@ -57,7 +60,7 @@ def read_submissions(folder: Path) -> list[Submission]:
         raise DocumentError(f"{folder} holds no submissions; expected one folder per student")
     if len(students) > MAX_STUDENTS:
         raise DocumentError(f"{folder} holds more than {MAX_STUDENTS} folders; grade it in parts")
-    read = [_read_one(folder / name, name) for name in students]
+    read = [_read_one(folder / name, name, built) for name in students]
     return [_with_namesakes(s, read) for s in read]
 
 
@@ -96,14 +99,15 @@ def _folded(name: str) -> str:
     return unicodedata.normalize("NFC", name).casefold()
 
 
-def _read_one(folder: Path, student: str) -> Submission:
+def _read_one(folder: Path, student: str, built: str) -> Submission:
+    limits = {**LIMITS, built: MAX_BUILT}
     if _is_link(folder):
         link = words("the folder is a link and was not followed", "la carpeta es un enlace y no se siguió")
-        return Submission(student, {}, dict.fromkeys(LIMITS, link))
+        return Submission(student, {}, dict.fromkeys(limits, link))
     files: dict[str, bytes] = {}
     problems: dict[str, Words] = {}
     latest = 0.0
-    for name, limit in LIMITS.items():
+    for name, limit in limits.items():
         content, when = _read_file(folder / name, limit)
         if isinstance(content, bytes):
             files[name] = content

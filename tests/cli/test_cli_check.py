@@ -28,6 +28,14 @@ def test_one_behaviour_can_be_asked_for_in_spanish(cli: Callable) -> None:
     assert Progress().read()["checks"] == {}
 
 
+def test_a_tool_of_class_131_is_checked_by_the_same_command(cli: Callable) -> None:
+    tool = REFERENCE.with_name("reference_tool.py")
+    done = cli("check", "131", tool, "--only", "call.limits", "--lang", "es")
+    assert (done.code, done.err) == (0, "")
+    assert "Tu herramienta se ejecutó en un proceso propio" in done.out
+    assert "se cumplen 1 de 1 comportamientos" in done.out
+
+
 @pytest.mark.parametrize(
     ("source", "says"),
     [
@@ -54,6 +62,7 @@ def test_an_agent_that_does_not_start_is_one_line_and_exit_code_1(
         (["134", "."], "is no ordinary file"),
         (["999", "absent.py"], "'999' has no exercise"),
         (["134", str(REFERENCE), "--only", "task.completed"], "'task.completed' is no behaviour"),
+        (["131", str(REFERENCE), "--only", "task.completes"], "'task.completes' is no behaviour"),
         (["134"], "check needs FILE"),
     ],
 )

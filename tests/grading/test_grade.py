@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from mutants import MUTANTS, REFERENCE, mutated
 
 from ai_evolution.errors import DocumentError, UsageError
+from ai_evolution.evidence import Report
 from ai_evolution.grading.conclusion import read_conclusion
 from ai_evolution.grading.grade import Grade, Gradebook, grade
 from ai_evolution.grading.lateness import LatePolicy, late_factor
@@ -313,7 +314,7 @@ def test_what_may_not_be_read_is_a_line_of_that_student() -> None:
         try:
             if root:
                 os.seteuid(65534)
-            read = {s.student: s for s in read_submissions(folder)}
+            read = {s.student: s for s in read_submissions(folder, "my_agent.py")}
         finally:
             if root:
                 os.seteuid(0)
@@ -480,7 +481,7 @@ def test_the_call_is_checked_before_anything_is_written(tmp_path: Path) -> None:
         grade(tmp_path / "absent", 134, out=tmp_path / "out", recompute=recompute)
     (tmp_path / "empty").mkdir()
     with pytest.raises(DocumentError, match="holds no submissions"):
-        read_submissions(tmp_path / "empty")
+        read_submissions(tmp_path / "empty", "my_agent.py")
     with pytest.raises(UsageError, match="without a time zone"):
         graded(tmp_path, deadline=datetime(2026, 12, 1))  # noqa: DTZ001
     assert not (tmp_path / "out").exists()
@@ -597,3 +598,44 @@ def test_a_late_submission_loses_points_and_is_told_so(tmp_path: Path) -> None:
     assert of(book, "ada").total == 45.0
     assert "10 % is taken off" in said(of(book, "ada"))
     assert of(graded(tmp_path, deadline=due, received={"ada": due}), "ada").total == 50.0
+
+
+def test_the_tools_of_another_class_are_graded_by_the_same_rules(tmp_path: Path) -> None:
+    """Class 131: the file has another name, the judge is another one, the rest is the same."""
+    golden = Report.load(EXERCISE.parents[1] / "131-contracts" / "evidence.seed-0.json")
+    tool = Path(__file__).with_name("reference_tool.py").read_bytes()
+    says = {
+        "lang": "es",
+        "statements": [
+            {
+                "says": "La forma plana perdió required en 41 herramientas.",
+                "claims": ["translate.flat-loses"],
+                "limitations": ["contract.six-servers"],
+            },
+            {"says": "Ninguna de las 51 herramientas cambió al volver.", "claims": ["translate.lossless"]},
+            {
+                "says": "Al guion le bastaron 3 intentos.",
+                "claims": ["repair.fewer-tries"],
+                "limitations": ["contract.scripted"],
+            },
+        ],
+    }
+    handed = {"my_agent__py": None, "evidence__json": golden.to_bytes(), "conclusion__json": says}
+    hand_in(tmp_path / "in", "ada", my_tool__py=tool, answers__md=RESPUESTAS, **handed)
+    hand_in(tmp_path / "in", "bob", my_tool__py=b"def build(library, clock): ...\n", **handed)
+    hand_in(tmp_path / "in", "cleo", **{**handed, "my_agent__py": SOURCE})
+    book = grade(
+        tmp_path / "in",
+        "131",
+        out=tmp_path / "out",
+        recompute=lambda *_, **__: golden,  # what the lab says with seed 0, held in the class folder
+    )
+    assert book.class_slug == "131-contracts"
+    assert "my_tool.py: se cumplen 16 de 16 comportamientos" in said(of(book, "ada"), "es")
+    assert "build(library, clock) returned a NoneType" in said(of(book, "bob"))
+    assert "my_tool.py is missing" in said(of(book, "cleo"))
+    names = ("ada", "bob", "cleo")
+    assert [levels(of(book, name))["reproducibility"] for name in names] == [4, 1, 1]
+    assert [levels(of(book, name))["interpretation"] for name in names] == [4, 4, 4]
+    page = (tmp_path / "out" / "feedback" / "ada.md").read_text(encoding="utf-8")
+    assert "131-contracts" in page

@@ -1,4 +1,4 @@
-"""The rubric of class 134, and rubrics that are none."""
+"""The rubrics of the classes, and rubrics that are none."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ import pytest
 from ai_evolution.errors import DocumentError
 from ai_evolution.grading import rubric
 
-CLASS = Path(__file__).parents[2] / "classes" / "134-a2a"
+CLASSES = Path(__file__).parents[2] / "classes"
+CLASS = CLASSES / "134-a2a"
+SLUGS = ("131-contracts", "134-a2a")
 
 
-def test_the_rubric_of_the_class_has_four_criteria_of_a_quarter_each() -> None:
-    read = rubric.for_class("134-a2a")
+@pytest.mark.parametrize("slug", SLUGS)
+def test_the_rubric_of_a_class_has_four_criteria_of_a_quarter_each(slug: str) -> None:
+    read = rubric.for_class(slug)
     assert [(c.id, c.weight) for c in read.criteria] == [
         ("understanding", 25),
         ("reproducibility", 25),
@@ -24,36 +27,43 @@ def test_the_rubric_of_the_class_has_four_criteria_of_a_quarter_each() -> None:
     ]
     assert [c.points(4) for c in read.criteria] == [25] * 4
     assert read.criteria[0].points(2.5) == 15.62
-    assert json.loads(rubric.to_json(read)) == json.loads((CLASS / "rubric.json").read_bytes())
+    assert json.loads(rubric.to_json(read)) == json.loads((CLASSES / slug / "rubric.json").read_bytes())
 
 
+@pytest.mark.parametrize("slug", SLUGS)
 @pytest.mark.parametrize(("lang", "page"), [("en", "assessment.md"), ("es", "assessment.es.md")])
-def test_the_assessment_shows_the_table_of_the_rubric_and_nothing_else_about_it(lang: str, page: str) -> None:
-    text = (CLASS / page).read_text(encoding="utf-8")
-    assert rubric.table(rubric.for_class("134-a2a"), lang).strip() in text
+def test_the_assessment_shows_the_table_of_the_rubric_and_nothing_else_about_it(
+    lang: str, page: str, slug: str
+) -> None:
+    text = (CLASSES / slug / page).read_text(encoding="utf-8")
+    assert rubric.table(rubric.for_class(slug), lang).strip() in text
     assert text.count("| **") == 4
 
 
+@pytest.mark.parametrize("slug", SLUGS)
 @pytest.mark.parametrize(
     ("page", "accepted"), [("assessment.md", "*Accepted when*"), ("assessment.es.md", "*Se acepta si*")]
 )
-def test_every_question_has_a_criterion_of_acceptance(page: str, accepted: str) -> None:
-    text = (CLASS / page).read_text(encoding="utf-8")
+def test_every_question_has_a_criterion_of_acceptance(page: str, accepted: str, slug: str) -> None:
+    text = (CLASSES / slug / page).read_text(encoding="utf-8")
     questions = [line for line in text.splitlines() if line[:1].isdigit() and line[1:5] == ". **"]
     assert len(questions) == text.count(accepted) == 8
 
 
-def test_the_findings_and_limitations_that_the_pages_name_exist() -> None:
-    from ai_evolution.labs.multiagent import CLAIMS, LIMITATIONS
+NAMED = {
+    "131-contracts": ("contract.", "repair.", "translate.", "version.", "sla.", "role.", "net."),
+    "134-a2a": ("a2a.", "ways.", "kqml."),
+}
 
-    known = {claim.id for claim in CLAIMS} | {limitation.id for limitation in LIMITATIONS}
+
+@pytest.mark.parametrize("slug", SLUGS)
+def test_the_findings_and_limitations_that_the_pages_name_exist(slug: str) -> None:
+    report = json.loads((CLASSES / slug / "evidence.seed-0.json").read_bytes())
+    known = {each["id"] for part in ("evidence", "limitations") for each in report[part]}
     for page in ("assessment.md", "assessment.es.md"):
-        text = (CLASS / page).read_text(encoding="utf-8")
-        named = {
-            w
-            for w in text.replace('"', "`").split("`")
-            if w.startswith(("a2a.", "ways.", "kqml.")) and " " not in w
-        }
+        text = (CLASSES / slug / page).read_text(encoding="utf-8")
+        words = text.replace('"', "`").split("`")
+        named = {word for word in words if word.startswith(NAMED[slug]) and " " not in word}
         assert named
         assert named <= known, named - known
 
