@@ -279,7 +279,8 @@ def _about_examples(tool: ToolDescription) -> _Seen:
         yield "no-example", "/examples", {}
     reached: set[str] = set()
     for index, example in enumerate(tool.examples):
-        if tool.input_schema is not ABSENT:
+        refused = isinstance(example.output, dict) and example.output.get("status") == "error"
+        if tool.input_schema is not ABSENT and not refused:  # an error may show how bad arguments are refused
             for problem in problems(example.input, tool.input_schema, limit=1):
                 yield (
                     "example-invalid",

@@ -187,7 +187,21 @@ def _counted(keyword: Callable[..., Any]) -> Callable[..., Any]:
 def _bounded(draft: Any) -> Any:
     """The draft's validator class with a bound on what it follows."""
     followed = {word: _counted(draft.VALIDATORS[word]) for word in _FOLLOWED if word in draft.VALIDATORS}
-    return validators.extend(draft, followed)  # type: ignore[no-untyped-call]
+    return validators.extend(draft, followed | {"pattern": _pattern})  # type: ignore[no-untyped-call]
+
+
+_DOLLAR = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]|\$", re.DOTALL)
+
+
+@cache
+def _ended(pattern: str) -> str:
+    """The pattern with ``$`` as ECMA-262 means it: the end of the text, and not before a last line break."""
+    return _DOLLAR.sub(lambda found: r"\Z" if found.group() == "$" else found.group(), pattern)
+
+
+def _pattern(validator: Any, pattern: str, instance: Any, _schema: Any) -> Iterator[ValidationError]:
+    if validator.is_type(instance, "string") and not re.search(_ended(pattern), instance):
+        yield ValidationError(f"{instance!r} does not match {pattern!r}")
 
 
 # --- what is known about a schema

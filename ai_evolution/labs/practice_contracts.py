@@ -11,8 +11,10 @@ stop a function that never returns.
 
 from __future__ import annotations
 
+import html
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
 from typing import Any
@@ -27,6 +29,32 @@ from ai_evolution.world import EPOCH
 
 MOST = 10
 """So many examples are run at most."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under a head, which a notebook shows as a table and a terminal as aligned text.
+
+    Importing pandas would take longer than a run of the lab.
+    """
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+
+    def __repr__(self) -> str:
+        lines = [[str(cell) for cell in line] for line in (self.head, *self.rows)]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        padded = ("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
+        return "\n".join(padded)
+
+    def _repr_html_(self) -> str:
+        def row(cells: Sequence[Any], tag: str) -> str:
+            inner = "".join(f"<{tag}>{html.escape(str(cell))}</{tag}>" for cell in cells)
+            return f"<tr>{inner}</tr>"
+
+        body = "".join(row(cells, "td") for cells in self.rows)
+        return f"<table><thead>{row(self.head, 'th')}</thead><tbody>{body}</tbody></table>"
+
 
 # ------------------------------------------------------------------------------- the four layers
 

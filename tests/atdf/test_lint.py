@@ -126,6 +126,13 @@ def test_a_good_tool_has_no_finding() -> None:
     assert found(good()) == []
 
 
+def test_an_example_may_show_how_bad_arguments_are_refused() -> None:
+    document = good()
+    shown = {"input": {"number": 5}, "output": {"status": "error", "data": {"code": "404"}}}
+    document["tool"]["examples"].append(shown)
+    assert found(document) == []
+
+
 @pytest.mark.parametrize(
     ("rule", "document", "pointer"), CASES, ids=[f"{n}-{rule}" for n, (rule, _, _) in enumerate(CASES)]
 )

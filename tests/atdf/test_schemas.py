@@ -85,6 +85,25 @@ def test_a_format_is_an_assertion(format_: str, value: str) -> None:
             assert pairs(found) == [("/at", "format")], named
 
 
+@pytest.mark.parametrize(
+    ("pattern", "accepted", "refused"),
+    [
+        ("^97[89]$", ["978"], ["978\n", "9781", "978\n\n"]),
+        (r"\$$", ["5$"], ["5$\n", "$5"]),
+        ("[$]", ["a$b", "$\n"], ["a"]),
+        (r"^a$|^b$", ["a", "b"], ["a\n", "b\n"]),
+    ],
+)
+def test_the_end_of_a_pattern_is_the_end_of_the_text(
+    pattern: str, accepted: list[str], refused: list[str]
+) -> None:
+    """As ECMA-262 has it; Python's ``$`` also matches before a last line break."""
+    for named in DRAFTS:
+        schema = {"$schema": named, "pattern": pattern}
+        assert [text for text in (*accepted, *refused) if not problems(text, schema)] == accepted, named
+    assert pairs(problems({"a": "b\n"}, {"properties": {"a": {"pattern": "^b$"}}})) == [("/a", "pattern")]
+
+
 def test_a_format_that_nobody_knows_passes() -> None:
     assert problems("x", {"format": "colour-of-the-sky"}) == []
 

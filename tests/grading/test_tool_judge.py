@@ -40,6 +40,13 @@ def test_the_reference_tool_shows_every_behaviour_whatever_is_drawn(seed: int) -
     assert tuple(found) == exercise_behaviours(131) == tuple(BEHAVIOURS)
 
 
+def test_a_solution_by_hand_in_other_words_passes_as_well() -> None:
+    source = REFERENCE_TOOL.with_name("handmade_tool.py").read_text(encoding="utf-8")
+    assert "Contract(" not in source
+    found = judged(source, seed=11)
+    assert {i: o.observed for i, o in found.items() if not o.holds} == {}
+
+
 @pytest.mark.parametrize("mutant", TOOL_MUTANTS, ids=lambda m: m.name)
 def test_a_mutant_is_caught_by_what_it_breaks_and_by_nothing_else(mutant: ToolMutant) -> None:
     converter = all(each.startswith("convert.") for each in mutant.breaks)
