@@ -24,7 +24,7 @@ HELP = {
     "--seed": {"en": "another world: a whole number from 0 (default: 0)",
                "es": "otro mundo: un número entero desde 0 (por defecto, 0)"},
     "--transport": {"en": "memory (default), http (a loopback socket) or, for the lab mcp, stdio (pipes)",
-                    "es": "memory (por defecto), http (un socket local) o, en el laboratorio mcp, stdio (flujos)"},
+                    "es": "memory (por defecto), http (un socket local) o, en el laboratorio mcp, stdio"},
     "--param": {"en": "a parameter of the lab, KEY=VALUE; may be repeated",
                 "es": "un parámetro del laboratorio, CLAVE=VALOR; se puede repetir"},
     "--json": {"en": "standard output is the evidence, as JSON, and nothing else",
