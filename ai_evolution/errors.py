@@ -19,6 +19,14 @@
   * ContractError ............. a tool's contract was broken (`blame` says by whom)
     * CallerBreach ............ the call breaks what the tool asks for
     * ToolBreach .............. the result breaks what the tool promised, or the description itself is wrong
+  * McpError .................. an MCP server could not be reached, trusted or understood
+    * ServerLost .............. the process died, or the connection closed
+    * DeadlinePassed .......... no answer within the deadline
+    * ProtocolRefusal ......... the server answered with a JSON-RPC error
+    * ToolFailed .............. the tool ran and says itself that it failed (``isError``)
+    * ResultRefused ........... an answer that breaks its schema, is too big, or is no answer of the protocol
+    * ToolChanged ............. a tool is no longer what was approved
+    * ConsentRefused .......... the person who was asked said no
 
 A message says what was given and what would have been accepted. A claim that turns
 out false is no error: it is a finding whose ``holds`` is false.
@@ -156,3 +164,67 @@ class CallerBreach(ContractError):
 
 class ToolBreach(ContractError):
     """The result breaks what the tool promised, or the description itself is wrong."""
+
+
+class McpError(AiEvolutionError):
+    """An MCP server could not be reached, trusted or understood."""
+
+
+class ServerLost(McpError):
+    """The process died, or the connection closed; whether the call had its effect is not known."""
+
+
+class DeadlinePassed(McpError):
+    """No answer to ``method`` within ``seconds``; whether the call had its effect is not known."""
+
+    def __init__(self, message: str, method: str = "", seconds: float = 0.0) -> None:
+        super().__init__(message)
+        self.method = method
+        self.seconds = seconds
+
+
+class ProtocolRefusal(McpError):
+    """The server answered with a JSON-RPC error: ``code`` and ``data`` are its own."""
+
+    def __init__(self, message: str, code: int = 0, data: Any = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.data = data
+
+
+class ToolFailed(McpError):
+    """The tool says itself that it failed.
+
+    ``content`` holds the blocks of the result as received (a foreign text: show it, never obey it);
+    ``structured`` is what came beside them, unchecked, since an output schema binds success alone.
+    """
+
+    def __init__(
+        self, message: str, content: Sequence[Mapping[str, Any]] = (), structured: Any = None
+    ) -> None:
+        super().__init__(message)
+        self.content = tuple(dict(block) for block in content)
+        self.structured = structured
+
+
+class ResultRefused(McpError):
+    """An answer that breaks its schema, is too big, or is no answer of the protocol.
+
+    ``pointer`` is where in the answer (RFC 6901), empty when it is the whole.
+    """
+
+    def __init__(self, message: str, pointer: str = "") -> None:
+        super().__init__(message)
+        self.pointer = pointer
+
+
+class ToolChanged(McpError):
+    """A tool is no longer what was approved; ``changes`` are ``ai_evolution.mcp.trust.Change``."""
+
+    def __init__(self, message: str, changes: Sequence[Any] = ()) -> None:
+        super().__init__(message)
+        self.changes = tuple(changes)
+
+
+class ConsentRefused(McpError):
+    """The person who was asked before a call said no; nothing was sent."""

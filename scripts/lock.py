@@ -24,6 +24,7 @@ SETS: dict[str, tuple[str, ...]] = {  # file name -> extras of pyproject.toml; t
     "bench": ("notebooks", "dev", "bench"),
     "test": ("notebooks", "dev"),
     "notebooks": ("notebooks",),
+    "conformance": ("conformance",),
     "core": (),
 }
 

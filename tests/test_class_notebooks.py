@@ -97,6 +97,22 @@ ROOMS = (
         findings=r"`((?:contract|repair|translate|version|sla|role|net)\.[a-z0-9-]+)`",
         broken="contract.equality",
     ),
+    Room(
+        slug="132-mcp",
+        lab="mcp",
+        checks=11,
+        tempting=5,
+        work=("who", "eras", "cook", "same", "change"),
+        predictions=("messages", "dearer", "got", "ends", "consents", "suite"),
+        wrong=9,
+        runs=(2, 1, 1),
+        warnings={
+            "en": ("**scripted**", "**one machine**"),
+            "es": ("**guionizado**", "**una sola máquina**"),
+        },
+        findings=r"`(mcp\.[a-z0-9-]+)`",
+        broken="mcp.rug-pull",
+    ),
 )
 every_class = pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.slug)
 

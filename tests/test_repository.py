@@ -239,6 +239,7 @@ SETS = {
     "notebooks": ("notebooks",),
     "test": ("notebooks", "dev"),
     "bench": ("notebooks", "dev", "bench"),
+    "conformance": ("conformance",),
 }
 PIN = re.compile(r"(?m)^([\w.-]+)==(\S+?)(?: ; (.+?))?(?: \\)?$((?:\n +--hash=sha256:[0-9a-f]{64}(?: \\)?)*)")
 Pin = tuple[str, str, int]  # version, marker, number of hashes
@@ -276,7 +277,8 @@ def test_every_direct_dependency_is_locked_at_a_version_that_pyproject_allows(na
 
 
 @pytest.mark.parametrize(
-    ("smaller", "larger"), [("core", "notebooks"), ("notebooks", "test"), ("test", "bench")]
+    ("smaller", "larger"),
+    [("core", "notebooks"), ("core", "conformance"), ("notebooks", "test"), ("test", "bench")],
 )
 def test_a_larger_set_holds_the_smaller_at_the_same_versions(smaller: str, larger: str) -> None:
     small, large = pins(smaller), pins(larger)

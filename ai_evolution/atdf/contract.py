@@ -38,7 +38,7 @@ from typing import Any, Literal
 
 from ai_evolution.atdf import envelope as envelopes
 from ai_evolution.atdf.description import ToolDescription, read
-from ai_evolution.atdf.documents import Document
+from ai_evolution.atdf.documents import Document, pointer_of
 from ai_evolution.atdf.explain import advice, explained, say, short
 from ai_evolution.atdf.faults import faults, schema_of, speaks_of_envelopes
 from ai_evolution.atdf.schemas import Problem, problems
@@ -184,6 +184,8 @@ class Contract:
                 f"condition {wordless[0]!r} says nothing, a sentence in English and Spanish accepted"
             )
         self.description = _one(description)
+        self.document: Any = description.value if isinstance(description, Document) else description
+        """What the contract was made from, as it was given: a parsed document, or a ``ToolDescription``."""
         properties = schema_of(self.description, "input")
         properties = properties.get("properties", {}) if isinstance(properties, dict) else {}
         if clock_as is not None and clock_as in properties:
@@ -192,6 +194,7 @@ class Contract:
         self.codes: Mapping[Kind, str] = {**CODES, **(codes or {})}
         self._function = function
         self._clock, self._clock_as = clock, clock_as
+        self._more: Mapping[str, Any] = {}
         self._returns, self._deadline, self._observe = returns, deadline, observe
         self._lang = "es" if lang == "es" else "en"
         self.faults: tuple[Problem, ...] = tuple(faults(self.description, (*self.pre, *self.post)))
@@ -217,6 +220,20 @@ class Contract:
         stopped = copy.copy(self)
         stopped._clock = lambda: moment
         return stopped
+
+    def bound(self, **more: Any) -> Contract:
+        """The same contract, whose function also gets these by name: what its host gives, not its caller.
+
+        A caller that sends an argument of such a name is refused. Raises UsageError for a name that is an
+        argument of the tool.
+        """
+        properties = schema_of(self.description, "input")
+        known = properties.get("properties", {}) if isinstance(properties, dict) else {}
+        if taken := sorted(set(more) & (set(known) | {self._clock_as or ""})):
+            raise UsageError(f"bound({taken[0]}=...) given, a name that is no argument of the tool accepted")
+        given = copy.copy(self)
+        given._more = {**self._more, **more}
+        return given
 
     def check(self, arguments: Mapping[str, Any]) -> tuple[Breach, ...]:
         """What stands against this call before it is made; nothing runs but the preconditions."""
@@ -323,6 +340,9 @@ class Contract:
         if self._clock_as in copied:
             wrong = [Problem(f"/{self._clock_as}", "the tool has the time from its own clock", "clock")]
             return self._bad_arguments(copied, wrong, moment)
+        if taken := next((name for name in self._more if name in copied), None):
+            wrong = [Problem(pointer_of([taken]), "the tool has it from its host", "bound")]
+            return self._bad_arguments(copied, wrong, moment)
         return self._conditions("precondition", self.pre, copied, moment) or copied
 
     def _bad_arguments(self, arguments: Any, wrong: Sequence[Problem], moment: datetime) -> Outcome:
@@ -405,6 +425,8 @@ class Contract:
 
     def _named(self, arguments: dict[str, Any], moment: datetime) -> dict[str, Any]:
         given = copy.deepcopy(arguments)
+        if self._more:
+            given |= self._more
         return given if self._clock_as is None else given | {self._clock_as: moment}
 
     def _run(self, arguments: dict[str, Any], moment: datetime) -> Any:

@@ -105,6 +105,12 @@ def _atdf() -> dict[str, Command]:
     return atdf.ATDF
 
 
+def _mcp() -> dict[str, Command]:
+    from ai_evolution.cli import mcp
+
+    return mcp.MCP
+
+
 COMMANDS: dict[str, Command | Group] = {
     "catalog": Command({"en": "the classes, their labs and hours",
                         "es": "las clases, sus laboratorios y sus horas"}, _catalog),
@@ -126,6 +132,8 @@ COMMANDS: dict[str, Command | Group] = {
                        "es": "dice si esta máquina tiene lo que piden los laboratorios"}, _doctor),
     "atdf": Group({"en": "describe tools, hold them to it, compare and render them",
                    "es": "describe herramientas, exígeles lo dicho, compáralas y muéstralas"}, _atdf),
+    "mcp": Group({"en": "serve the course to MCP clients, describe and judge live MCP servers",
+                  "es": "sirve el curso a clientes MCP, describe y juzga servidores MCP en marcha"}, _mcp),
     "a2a": Group({"en": "look at and talk to live A2A agents",
                   "es": "examina agentes A2A en marcha y habla con ellos"}, _a2a),
 }  # fmt: skip

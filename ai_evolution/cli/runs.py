@@ -23,8 +23,8 @@ HELP = {
     "name": {"en": "the lab: {names}", "es": "el laboratorio: {names}"},
     "--seed": {"en": "another world: a whole number from 0 (default: 0)",
                "es": "otro mundo: un número entero desde 0 (por defecto, 0)"},
-    "--transport": {"en": "memory (default), or http: the same lab over a loopback socket",
-                    "es": "memory (por defecto) o http: el mismo laboratorio por un socket local"},
+    "--transport": {"en": "memory (default), http (a loopback socket) or, for the lab mcp, stdio (pipes)",
+                    "es": "memory (por defecto), http (un socket local) o, en el laboratorio mcp, stdio"},
     "--param": {"en": "a parameter of the lab, KEY=VALUE; may be repeated",
                 "es": "un parámetro del laboratorio, CLAVE=VALOR; se puede repetir"},
     "--json": {"en": "standard output is the evidence, as JSON, and nothing else",
@@ -83,9 +83,13 @@ def run_arguments(parser: Parser) -> None:
 def _options(parser: Parser) -> None:
     lang = parser.lang
     parser.option("--seed", text=HELP["--seed"], type=whole("--seed", lang), default=0, metavar="N")
-    transports = choice("--transport", ("memory", "http"), lang)
+    transports = choice("--transport", ("memory", "http", "stdio"), lang)
     parser.option(
-        "--transport", text=HELP["--transport"], type=transports, default="memory", metavar="memory|http"
+        "--transport",
+        text=HELP["--transport"],
+        type=transports,
+        default="memory",
+        metavar="memory|http|stdio",
     )
     parser.option(
         "--param", text=HELP["--param"], type=pair(lang), action="append", default=[], metavar="K=V"

@@ -169,15 +169,20 @@ def examine(
     seed: int = 0,
     patience: float = 5.0,
     ends: float | None = None,
+    seen: Callable[[Observation], None] = lambda _: None,
 ) -> tuple[Observation, ...]:
     """One observation for each behaviour (of ``only``), whatever the tool does.
 
     ``name`` and ``seed`` draw the inputs, the same for one behaviour alone as among all; ``fresh`` gives
     another talk after one that broke. ``patience`` is seconds for one behaviour, ``ends`` a monotonic time.
+    ``seen`` is told each observation as it is made.
     """
     wanted = list(behaviours) if only is None else [i for i in behaviours if i in set(only)]
-    found, silences = [], 0
+    found: list[Observation] = []
+    silences = 0
     for each in wanted:
+        if found:
+            seen(found[-1])
         behaviour = behaviours[each]
         if ends is not None and time.monotonic() >= ends:
             found.append(Observation(each, "an answer", "not reached: the time was up"))
@@ -195,4 +200,6 @@ def examine(
             found.append(Observation(each, "an answer", broken.args[0], last))
             silences += 1
             talk = fresh() if silences < SILENCES and each != wanted[-1] else None
+    if found:
+        seen(found[-1])
     return tuple(found)

@@ -13,7 +13,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -249,12 +249,14 @@ def check_exercise(
     patience: float = PATIENCE,
     seed: int = 0,
     portable: bool | None = None,
+    seen: Callable[[Observation], None] = lambda _: None,
 ) -> CheckReport:
     """Start what is in ``file`` in a process of its own, judge it from outside, end the process.
 
     ``only`` restricts to some behaviours, ``deadline`` is seconds for everything, ``patience``
     seconds for one behaviour, ``seed`` draws the inputs. ``portable`` starts it the plain way that
-    every operating system has (the default where there is no ``fork``). Raises ``UsageError`` for an
+    every operating system has (the default where there is no ``fork``). ``seen`` is told each
+    observation as it is made; what it raises ends the check, and the child. Raises ``UsageError`` for an
     unknown class or behaviour and ``DocumentError`` for a file that cannot be read; never anything
     because of what the file does.
     """
@@ -272,6 +274,7 @@ def check_exercise(
         patience=patience,
         seed=seed,
         portable=portable,
+        seen=seen,
     )
 
 
@@ -285,6 +288,7 @@ def check_source(
     patience: float = PATIENCE,
     seed: int = 0,
     portable: bool | None = None,
+    seen: Callable[[Observation], None] = lambda _: None,
 ) -> CheckReport:
     """The same for a source that has been read already. ``name`` is how the report calls it."""
     ends = time.monotonic() + deadline
@@ -311,10 +315,10 @@ def check_source(
             return None if failed else last
 
         if first is None:
-            observations = exercise.judge(Sitting(host, again, only, seed, patience, ends))
+            observations = exercise.judge(Sitting(host, again, only, seed, patience, ends, seen))
             problems.append(last.ended())
-        seen = next((each for each in problems if each is not None), None)
-        problem = _problem(exercise, seen[0], name, seen[1]) if seen else None
+        trouble = next((each for each in problems if each is not None), None)
+        problem = _problem(exercise, trouble[0], name, trouble[1]) if trouble else None
         printed, fences = last.output(), host.isolation
     return CheckReport(exercise.class_slug, name, observations, problem, printed, fences, digest)
 

@@ -31,7 +31,8 @@ def judge(sitting: Sitting) -> tuple[Observation, ...]:
         except OSError:
             return None
 
-    return examine(BEHAVIOURS, SLUG, talk, fresh, sitting.only, sitting.seed, sitting.patience, sitting.ends)
+    limits = (sitting.only, sitting.seed, sitting.patience, sitting.ends)
+    return examine(BEHAVIOURS, SLUG, talk, fresh, *limits, seen=sitting.seen)
 
 
 _TABLE = (

@@ -36,7 +36,8 @@ class Sitting:
 
     ``only`` restricts to some ids (all: None), ``seed`` draws the inputs, ``patience`` is seconds for one
     behaviour, ``ends`` the monotonic time at which everything ends. ``again`` ends the child and gives
-    another one that serves, or None where that one did not start.
+    another one that serves, or None where that one did not start. ``seen`` is told each observation as it is
+    made; what it raises ends the examination.
     """
 
     host: Host
@@ -45,6 +46,7 @@ class Sitting:
     seed: int
     patience: float
     ends: float
+    seen: Callable[[Observation], None] = lambda _: None
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,8 @@ async def _judge(sitting: Sitting) -> list[Observation]:
         one, other = sitting.host.settings["tokens"]
         drawn = probes(random.Random(f"{SLUG}:{sitting.seed}"))
         subject = Subject(sitting.host.url, http, one, other, deadline=sitting.patience, **drawn)
-        return await examine(subject, sitting.only, deadline=max(0.0, sitting.ends - time.monotonic()))
+        left = max(0.0, sitting.ends - time.monotonic())
+        return await examine(subject, sitting.only, deadline=left, seen=sitting.seen)
 
 
 def _run(work: Coroutine[Any, Any, list[Observation]]) -> list[Observation]:

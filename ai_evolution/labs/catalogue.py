@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 MAX_SEED = 2**53 - 1
 TRANSPORTS = ("memory", "http")
-"""Those of ``ai_evolution.network``, which is not imported for asking."""
+"""What a lab runs over unless it says otherwise."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,7 @@ class Lab:
     title: Mapping[str, str]
     load: Callable[[], LabModule]
     parameters: tuple[Parameter, ...] = ()
+    transports: tuple[str, ...] = TRANSPORTS
     begin: Callable[[int, str], Any] | None = None
     """What takes long and can begin before the lab is loaded; gets seed and transport, has ``close()``."""
 
@@ -94,6 +95,12 @@ def _contracts() -> LabModule:
     from ai_evolution.labs import contracts
 
     return contracts  # type: ignore[return-value]
+
+
+def _mcp() -> LabModule:
+    from ai_evolution.labs import mcp
+
+    return mcp  # type: ignore[return-value]
 
 
 def _elsewhere(seed: int, transport: str) -> Any:
@@ -121,6 +128,16 @@ LABS: Mapping[str, Lab] = {
                 es="cuántas llamadas rotas tiene que corregir el reparador guionizado",
             ),
         ),
+    ),
+    "mcp": Lab(
+        name="mcp",
+        class_slug="132-mcp",
+        title={
+            "en": "MCP: how does an agent find and call tools it has never met?",
+            "es": "MCP: ¿cómo encuentra un agente herramientas que no conoce, y cómo las llama?",
+        },
+        load=_mcp,
+        transports=("memory", "stdio", "http"),
     ),
     "multiagent": Lab(
         name="multiagent",
@@ -182,8 +199,8 @@ def run_lab(
     lab = find_lab(name)
     number = read_seed(seed)
     values = lab.read_parameters(parameters)
-    if transport not in TRANSPORTS:
-        raise UsageError(f"transport is {transport!r}; expected one of {', '.join(TRANSPORTS)}")
+    if transport not in lab.transports:
+        raise UsageError(f"transport is {transport!r}; expected one of {', '.join(lab.transports)}")
     begun = lab.begin(number, transport) if lab.begin is not None else None
     try:
         return _conducted(lab, number, values, transport, peers, progress, begun)

@@ -7,12 +7,13 @@ was left out a sample says ``...``.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ai_evolution.atdf.documents import dumps
 from ai_evolution.evidence import Report
 from ai_evolution.labs import dates, repairer
+from ai_evolution.labs.page import number, table
 
 LABEL = {
     "en": "*{what} · recorded in the run with seed 0*",
@@ -80,7 +81,7 @@ def drift(report: Report, lang: str) -> str:
         )
         for flaw in dates.flaws()
     )
-    return _table(head, rows)
+    return table(head, rows)
 
 
 def endings(report: Report, lang: str) -> str:
@@ -106,7 +107,7 @@ def endings(report: Report, lang: str) -> str:
         )
         for kind in words
     )
-    return _table(head, rows)
+    return table(head, rows)
 
 
 def tries(report: Report, lang: str) -> str:
@@ -131,7 +132,7 @@ def tries(report: Report, lang: str) -> str:
         (
             words[level][lang],
             str(found[level]["tries"]),
-            _number(found[level]["mean"], lang),
+            number(found[level]["mean"], lang),
             str(max(int(number) for number in found[level]["spread"])),
             str(found[level]["gave up"]),
         )
@@ -150,8 +151,8 @@ def tries(report: Report, lang: str) -> str:
         if not observed["more than opaque"]
         else observed["more than opaque"]
     )
-    bounds = {name: _number(fewer[name], lang) for name in ("low", "high")}
-    return _table(head, rows) + "\n\n" + share.format(**{**fewer, **bounds, "more": more})
+    bounds = {name: number(fewer[name], lang) for name in ("low", "high")}
+    return table(head, rows) + "\n\n" + share.format(**{**fewer, **bounds, "more": more})
 
 
 def losses(report: Report, lang: str) -> str:
@@ -160,7 +161,7 @@ def losses(report: Report, lang: str) -> str:
     keywords = sorted({word for form in FORMS for word in found[form]}, key=lambda word: _order(found, word))
     head = ({"en": "keyword", "es": "palabra clave"}[lang], *(NAMES[form] for form in FORMS))
     rows = ((f"`{word}`", *(str(found[form].get(word, "–")) for form in FORMS)) for word in keywords)
-    return _table(head, rows)
+    return table(head, rows)
 
 
 def _order(found: Mapping[str, Mapping[str, int]], word: str) -> tuple[int, str]:
@@ -190,7 +191,7 @@ def levels(report: Report, lang: str) -> str:
         "en": "The call that shows the narrowed input to be major: `{}`.",
         "es": "La llamada que muestra que la entrada más estrecha es un cambio mayor: `{}`.",
     }[lang]
-    return _table(head, rows) + "\n\n" + shown.format(json.dumps(report.result["breaking_call"]))
+    return table(head, rows) + "\n\n" + shown.format(json.dumps(report.result["breaking_call"]))
 
 
 def service(report: Report, lang: str) -> str:
@@ -224,7 +225,7 @@ def service(report: Report, lang: str) -> str:
         "muestras de cien llamadas (intervalo del 95 %: de {low} a {high}).",
     }[lang]
     bounds = {name: _percent(lucky[name], lang) for name in ("low", "high")}
-    return _table(head, rows) + "\n\n" + said.format(**{**lucky, **bounds})
+    return table(head, rows) + "\n\n" + said.format(**{**lucky, **bounds})
 
 
 PROVIDERS: Mapping[str, Callable[[Report, str], str]] = {
@@ -246,15 +247,5 @@ def _sample(lang: str, what: Mapping[str, str], value: Any) -> str:
     return f"{label}\n\n```json\n{json.dumps(value, ensure_ascii=False, indent=2)}\n```"
 
 
-def _number(value: float, lang: str) -> str:
-    text = f"{value:g}"
-    return text.replace(".", ",") if lang == "es" else text
-
-
 def _percent(share: float, lang: str) -> str:
-    return f"{_number(round(100 * share, 2), lang)} %"
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [" | ".join(head), " | ".join("---" for _ in head), *(" | ".join(row) for row in rows)]
-    return "\n".join(f"| {line} |" for line in lines)
+    return f"{number(round(100 * share, 2), lang)} %"

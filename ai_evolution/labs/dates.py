@@ -120,6 +120,12 @@ ENGLISH = (
         "'Start' es anterior a 'End' y ambas son posteriores a 'Ahora'",
         "'Start' is before 'End' and both are after 'Now'",
     )
+    .replace("Mensaje confirmando el resultado exitoso.", "A message that confirms the success.")
+    .replace('Código de error (p. ej. "400").', 'The code of the error (such as "400").')
+    .replace("Mensaje legible explicando el error.", "A readable message that explains the error.")
+    .replace("Campos o valores que causaron el fallo.", "The fields or values that caused the failure.")
+    .replace("Lo que el sistema esperaba recibir.", "What was expected.")
+    .replace("Instrucciones para corregir el error.", "How to correct the error.")
     .replace("Error en fechas de inicio y fin...", "Error in the dates of start and end...")
     .replace("start: posterior a ahora, end: posterior a start", "start: after now, end: after start")
     .replace("Asegúrate de valores válidos", "Make sure that the values are valid")

@@ -6,14 +6,12 @@ shortened where a reader would not look, and every place where something was lef
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from ai_evolution.evidence import Report
+from ai_evolution.labs.page import ELLIPSIS, code, compact, pretty, table
 
-ELLIPSIS = "..."
-WIDTH = 96
 LABEL = {
     "en": "*{what} · {dialect} · recorded in the run with seed 0; ids and times in order of appearance*",
     "es": "*{what} · {dialect} · grabado con semilla 0; ids y tiempos, por orden de aparición*",
@@ -69,7 +67,7 @@ def _exchange(report: Report, lang: str, number: int, what: str) -> str:
     head += [f"{key}: {value}" for key, value in headers.items()]
     sent = {key: frame["sent"][key] for key in ("jsonrpc", "id", "method", "params")}
     sent["params"] = {"message": frame["sent"]["params"]["message"], ELLIPSIS: ELLIPSIS}
-    events = "\n".join(f"data: {_compact(_short_event(event['result']))}" for event in frame["received"])
+    events = "\n".join(f"data: {compact(_short_event(event['result']))}" for event in frame["received"])
     return _sample(lang, what, "A2A 1.0", "\n".join(head), sent) + f"\n\n```text\n{events}\n```"
 
 
@@ -144,8 +142,8 @@ def dialects(report: Report, lang: str) -> str:
         ("security scheme", "esquema de seguridad", old_scheme, {"httpAuthSecurityScheme": new_scheme}),
     ]
     head = {"en": ("what", "in 0.3", "in 1.0"), "es": ("qué", "en 0.3", "en 1.0")}[lang]
-    named = [(en if lang == "en" else es, _code(old), _code(new)) for en, es, old, new in rows]
-    return _table(head, named)
+    named = [(en if lang == "en" else es, code(old), code(new)) for en, es, old, new in rows]
+    return table(head, named)
 
 
 def ways(report: Report, lang: str) -> str:
@@ -201,7 +199,7 @@ def ways(report: Report, lang: str) -> str:
         )
         for name, row in ((name, measured[name]) for name in names)
     ]
-    return _table(head, rows)
+    return table(head, rows)
 
 
 def translators(report: Report, lang: str) -> str:
@@ -215,7 +213,7 @@ def translators(report: Report, lang: str) -> str:
         (*(str(row[key]) for key in ("clients", "services", "private", "common")), _saved(row))
         for row in counted
     ]
-    return _table(head, rows)
+    return table(head, rows)
 
 
 def _saved(row: Mapping[str, int]) -> str:
@@ -244,42 +242,9 @@ def _wire(report: Report) -> list[dict[str, Any]]:
 
 def _sample(lang: str, what: str, dialect: str, head: str, body: Any) -> str:
     label = LABEL[lang].format(what=what, dialect=dialect)
-    return f"{label}\n\n```http\n{head}\n```\n\n```text\n{_pretty(body)}\n```"
-
-
-def _pretty(value: Any, indent: str = "") -> str:
-    """JSON in which whatever fits stands on one line."""
-    short = _compact(value)
-    if len(indent) + len(short) <= WIDTH or not isinstance(value, dict | list) or not value:
-        return short
-    inner = indent + "  "
-    if isinstance(value, list):
-        lines = [_pretty(item, inner) for item in value]
-    else:
-        lines = [
-            ELLIPSIS if key == ELLIPSIS else f"{json.dumps(key)}: {_pretty(item, inner)}"
-            for key, item in value.items()
-        ]
-    left, right = "[]" if isinstance(value, list) else "{}"
-    return f"{left}\n{inner}" + f",\n{inner}".join(lines) + f"\n{indent}{right}"
-
-
-def _compact(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text.replace(f'"{ELLIPSIS}": "{ELLIPSIS}"', ELLIPSIS).replace(f'"{ELLIPSIS}"', ELLIPSIS)
+    return f"{label}\n\n```http\n{head}\n```\n\n```text\n{pretty(body)}\n```"
 
 
 def _keys(value: Mapping[str, Any]) -> dict[str, Any]:
     """The object with what is inside its members left out, scalars kept where they name a kind."""
     return {key: item if key == "kind" else ELLIPSIS for key, item in value.items()}
-
-
-def _code(value: Any) -> str:
-    if value is None:
-        return "–"
-    return f"`{value}`" if isinstance(value, str) else f"`{_compact(value)}`"
-
-
-def _table(head: tuple[str, ...], rows: Any) -> str:
-    lines = [" | ".join(head), " | ".join("---" for _ in head), *(" | ".join(row) for row in rows)]
-    return "\n".join(f"| {line} |" for line in lines)

@@ -17,7 +17,7 @@ BAD_CALLS = [
     (["run"], "run needs NAME; usage: ai-evolution run"),
     (
         ["run", "multiagen"],
-        "no lab is called 'multiagen'; did you mean multiagent? accepted: contracts, multiagent",
+        "no lab is called 'multiagen'; did you mean multiagent? accepted: contracts, mcp, multiagent",
     ),
     (
         ["run", "multiagent", "--seed", "seven"],

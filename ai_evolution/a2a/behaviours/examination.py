@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ai_evolution.a2a.behaviours.card import endpoint_of, fetch_card
@@ -20,13 +20,18 @@ def applicable(subject: Subject) -> tuple[str, ...]:
 
 
 async def examine(
-    subject: Subject, only: Iterable[str] | None = None, *, deadline: float | None = None
+    subject: Subject,
+    only: Iterable[str] | None = None,
+    *,
+    deadline: float | None = None,
+    seen: Callable[[Observation], None] = lambda _: None,
 ) -> list[Observation]:
     """Observe the subject's behaviours, one after the other, and return one observation for each.
 
     ``only`` restricts to some ids; behaviours whose probe is absent are left out unless ``only``
     names them, which is a ``UsageError``, as is an unknown id. ``deadline`` (seconds) is for the
-    whole examination: what was not reached is observed as not reached. Nothing that the agent does
+    whole examination: what was not reached is observed as not reached. ``seen`` is told each
+    observation as it is made; what it raises ends the examination. Nothing that the agent does
     raises. After three checks in a row without a single answer the rest is not tried.
     """
     ids = _chosen(subject, only)
@@ -43,16 +48,17 @@ async def examine(
     for each in ids:
         behaviour = BEHAVIOURS[each]
         if ends is not None and time.monotonic() >= ends:
-            observations.append(Observation(each, behaviour.expected, "not reached: the time was up"))
-            continue
-        if silent >= SILENCE:
-            observations.append(Observation(each, behaviour.expected, "not tried: the agent is silent"))
-            continue
-        talk = Wire(subject, wire.card, endpoint)
-        observed = await _observe(behaviour, talk, _left(subject.deadline, ends))
-        silent = 0 if talk.answered else silent + 1
-        wrong = () if observed == behaviour.expected else tuple(talk.log[-SHOWN_EXCHANGES:])
-        observations.append(Observation(each, behaviour.expected, observed, wrong))
+            found = Observation(each, behaviour.expected, "not reached: the time was up")
+        elif silent >= SILENCE:
+            found = Observation(each, behaviour.expected, "not tried: the agent is silent")
+        else:
+            talk = Wire(subject, wire.card, endpoint)
+            observed = await _observe(behaviour, talk, _left(subject.deadline, ends))
+            silent = 0 if talk.answered else silent + 1
+            wrong = () if observed == behaviour.expected else tuple(talk.log[-SHOWN_EXCHANGES:])
+            found = Observation(each, behaviour.expected, observed, wrong)
+        observations.append(found)
+        seen(found)
     return observations
 
 
