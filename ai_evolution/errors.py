@@ -19,6 +19,11 @@
   * ContractError ............. a tool's contract was broken (`blame` says by whom)
     * CallerBreach ............ the call breaks what the tool asks for
     * ToolBreach .............. the result breaks what the tool promised, or the description itself is wrong
+  * PtcError .................. a program could not be run, or the run was ended
+    * SandboxUnavailable ...... this sandbox does not work on this machine (`help` says what would make it)
+    * WireError ............... the inside broke the protocol between host and runner
+    * LimitExceeded ........... a program used up what it was given (`limit` says what)
+    * RunFailed ............... the program ended with an error, and the caller had asked for a value
 
 A message says what was given and what would have been accepted. A claim that turns
 out false is no error: it is a finding whose ``holds`` is false.
@@ -156,3 +161,35 @@ class CallerBreach(ContractError):
 
 class ToolBreach(ContractError):
     """The result breaks what the tool promised, or the description itself is wrong."""
+
+
+class PtcError(AiEvolutionError):
+    """A program could not be run, or its run was ended."""
+
+
+class SandboxUnavailable(PtcError):
+    """A sandbox does not work on this machine; ``help`` says what would make it work, empty when nothing would."""
+
+    def __init__(self, message: str, help: str = "") -> None:
+        super().__init__(message)
+        self.help = help
+
+
+class WireError(PtcError):
+    """The inside broke the protocol between host and runner."""
+
+
+class LimitExceeded(PtcError):
+    """A program used up what it was given; ``limit`` is the name of a field of ``ptc.Limits``, or a quota's."""
+
+    def __init__(self, message: str, limit: str = "") -> None:
+        super().__init__(message)
+        self.limit = limit
+
+
+class RunFailed(PtcError):
+    """The program ended with an error, and the caller had asked for a value; ``outcome`` is the whole story."""
+
+    def __init__(self, message: str, outcome: Any = None) -> None:
+        super().__init__(message)
+        self.outcome = outcome
