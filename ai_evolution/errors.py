@@ -168,7 +168,7 @@ class PtcError(AiEvolutionError):
 
 
 class SandboxUnavailable(PtcError):
-    """A sandbox does not work on this machine; ``help`` says what would make it work, empty when nothing would."""
+    """A sandbox does not work on this machine; ``help`` says what would change that, or is empty."""
 
     def __init__(self, message: str, help: str = "") -> None:
         super().__init__(message)
@@ -180,7 +180,7 @@ class WireError(PtcError):
 
 
 class LimitExceeded(PtcError):
-    """A program used up what it was given; ``limit`` is the name of a field of ``ptc.Limits``, or a quota's."""
+    """A program used up what it was given; ``limit`` is a field of ``ptc.Limits`` or a quota."""
 
     def __init__(self, message: str, limit: str = "") -> None:
         super().__init__(message)
@@ -188,7 +188,7 @@ class LimitExceeded(PtcError):
 
 
 class RunFailed(PtcError):
-    """The program ended with an error, and the caller had asked for a value; ``outcome`` is the whole story."""
+    """The program ended with an error, and a value was asked for; ``outcome`` is the whole story."""
 
     def __init__(self, message: str, outcome: Any = None) -> None:
         super().__init__(message)
