@@ -42,7 +42,9 @@ class ToolStub:
     def identifier(self) -> str:
         """The name under which a program calls it: its own, or the nearest Python name (get-x: get_x)."""
         name = re.sub(r"\W", "_", self.name)
-        return f"{name}_" if keyword.iskeyword(name) or not name else f"_{name}" if name[0].isdigit() else name
+        if keyword.iskeyword(name):
+            return f"{name}_"
+        return name if name.isidentifier() else f"_{name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +237,7 @@ def pick(name: str) -> Sandbox:
     UsageError for a name that isn't on the ladder.
     """
     if name == "unsafe":
-        raise UsageError("'unsafe' isolates nothing and is never picked: ask for it by open_unsafe() or --unsafe")
+        raise UsageError("'unsafe' isolates nothing and is not on the ladder: use open_unsafe(), or --unsafe")
     if name not in SANDBOXES:
         raise UsageError(f"no sandbox is called {name!r}: choose one of {', '.join(SANDBOXES)}")
     return SANDBOXES[name]()
