@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import keyword
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, Protocol, Self
@@ -190,13 +190,6 @@ def over(what: str, size: int, limit: int, name: str) -> dict[str, str]:
         "type": "LimitExceeded",
         "message": f"{what} has {size} bytes; at most {limit} are accepted (limit {name})",
     }
-
-
-def records(calls: Iterable[Call], ends: Mapping[str, Literal["result", "error"]]) -> tuple[CallRecord, ...]:
-    return tuple(
-        CallRecord(call.id, call.sequence, call.tool, call.arguments, ends.get(call.id, "unanswered"))
-        for call in calls
-    )
 
 
 # --- the ladder ----------------------------------------------------------------------------------
