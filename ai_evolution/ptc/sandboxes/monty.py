@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import builtins
 import contextlib
 import hashlib
 import json
@@ -30,7 +31,6 @@ import queue
 import re
 import signal
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -61,6 +61,7 @@ if TYPE_CHECKING:
 HELP = "pip install pydantic-monty==1.4.0"
 PRELUDE = "ToolError = RuntimeError"
 SUBSET = "this sandbox runs a subset of Python, and this is not in it; the jail runs all of it"
+GIVEN = {"ToolError", "tools", *dir(builtins)}
 GRACE = 0.5  # seconds after the deadline at which the worker would end itself
 HELD = re.compile(r"main\.py:(\d+):\d+: error\[([\w-]+)\] (.*)")
 OF_A_CALL = {
@@ -101,7 +102,7 @@ class MontySandbox:
     def __init__(self, *, type_check: bool = True, processes: int = 128, wait: float = 30.0) -> None:
         self._type_check, self._processes, self._wait = type_check, processes, wait
         self._pool: Monty | None = None
-        self._good: OrderedDict[bytes, None] = OrderedDict()
+        self._good: set[bytes] = set()
 
     async def __aenter__(self) -> Self:
         self._pool = await asyncio.to_thread(self._start, 1)
@@ -152,7 +153,7 @@ class MontySession:
         self._checkout: Any = None
         self._session: Any = None
         self._pid: int | None = None
-        self._known = {"ToolError", "tools", *names}  # names that programs of this session may have
+        self._known = {*GIVEN, *names}  # what programs of this session may name
         self._count = self._feeds = 0
         self._run: _Run | None = None
         self._closed = False
@@ -198,7 +199,7 @@ class MontySession:
 
     async def _go(
         self,
-        drive: Callable[[_Run], Any],
+        drive: Callable[[_Run], None],
         on_call: OnCall,
         on_snapshot: OnSnapshot | None,
         snapshot: Snapshot | None = None,
@@ -266,7 +267,7 @@ class MontySession:
     def _drop(self) -> None:
         """Give the worker back, or what is left of it."""
         checkout, self._checkout, self._session, self._pid = self._checkout, None, None, None
-        self._known = {"ToolError", "tools", *self._names}
+        self._known = {*GIVEN, *self._names}
         self._feeds = 0
         if checkout is not None:
             with contextlib.suppress(Exception):
@@ -278,13 +279,13 @@ class MontySession:
             self._pool = None
             pool.__exit__(None, None, None)
 
-    def _work(self, drive: Callable[[_Run], Any], run: _Run) -> None:
+    def _work(self, drive: Callable[[_Run], None], run: _Run) -> None:
         from pydantic_monty import MontyCrashedError, MontyError
 
         try:
             if self._session is None:
                 self._enter()
-            self._drive(drive(run), run)
+            drive(run)
         except _Stopped:
             return
         except _Refused as error:
@@ -296,37 +297,43 @@ class MontySession:
         finally:
             run.working.clear()
 
-    def _fed(self, code: str, run: _Run) -> Any:
-        """The first state of a program, type checked if it is new."""
+    def _fed(self, code: str, run: _Run) -> None:
+        """Run a program, type checked before if it is new."""
         from pydantic_monty import MontyTypingError
 
         self._feeds += 1
         mark = hashlib.sha256(f"{self._stubs}\0{code}".encode("utf-8", "replace")).digest()
         good = self._sandbox._good
-        skip = not self._sandbox._type_check or (self._feeds == 1 and mark in good)
         self._known |= stored(code)
-        with run.at_work():
-            if self._feeds == 1:
+        if self._feeds == 1:
+            with run.at_work():
                 self._session.feed_run(PRELUDE, skip_type_check=True)
-            if not skip:
-                try:
-                    snapshot = self._session.feed_start(code, print_callback=run.printed)
-                    _remember(good, mark, self._feeds)
-                    return snapshot
-                except MontyTypingError as error:
-                    if held := self._held(error.display(), code):
-                        raise _Refused(held) from None
-                _remember(good, mark, self._feeds)
-            return self._session.feed_start(code, print_callback=run.printed, skip_type_check=True)
+        if self._sandbox._type_check and not (self._feeds == 1 and mark in good):
+            try:
+                self._drive(self._feed(code, run, skip=False), run)
+            except MontyTypingError as error:  # raised before the program began
+                if held := self._held(error.display(), code):
+                    raise _Refused(held) from None
+            if self._feeds == 1:  # what a later program may use depends on the earlier ones
+                if len(good) >= CHECKED:
+                    good.clear()
+                good.add(mark)
+            if run.clean:
+                return
+        self._drive(self._feed(code, run, skip=True), run)
 
-    def _loaded(self, snapshot: Snapshot, run: _Run) -> Any:
+    def _feed(self, code: str, run: _Run, skip: bool) -> Any:
+        with run.at_work():
+            return self._session.feed_start(code, print_callback=run.printed, skip_type_check=skip)
+
+    def _loaded(self, snapshot: Snapshot, run: _Run) -> None:
         self._feeds += 1
         self._count = max([self._count, *(int(call.id[1:]) for _, call in snapshot.waiting)])
         with run.at_work():
             state = self._session.load_snapshot(snapshot.state, print_callback=run.printed)
         for number, call in snapshot.waiting:
             run.call(number, call)
-        return state
+        self._drive(state, run)
 
     def _held(self, said: str, code: str) -> RunError | None:
         """What the checker says about the use of tools, and of names that nothing ever gave a value."""
@@ -645,10 +652,3 @@ def _callable(name: str) -> Callable[[], None]:
 
     tool.__name__ = name
     return tool
-
-
-def _remember(good: OrderedDict[bytes, None], mark: bytes, feeds: int) -> None:
-    if feeds == 1:
-        good[mark] = None
-        while len(good) > CHECKED:
-            good.popitem(last=False)
