@@ -102,10 +102,7 @@ class Runner:
         name = f"<program {self.runs}>"
         self.sources[name] = code.splitlines()
         try:
-            value = None
-            for piece in pieces(code, name):
-                value = self.execute(piece)
-            return self.output(value)
+            return self.output(self.execute(pieces(code, name)))
         except SystemExit as exit:
             if exit.code in (None, 0):
                 return self.output(None)
@@ -115,15 +112,25 @@ class Runner:
         finally:
             self.sweep()
 
-    def execute(self, piece: types.CodeType) -> Any:
-        """Run a piece: outside any loop, or in the session's loop if it awaits at its top level."""
+    def execute(self, parts: list[types.CodeType]) -> Any:
+        """The value of the last part. Code that awaits nothing at its top level runs outside any loop."""
         asyncio.set_event_loop(self.loop)
-        value = eval(piece, self.namespace)
-        if piece.co_name == WHOLE:
-            value = self.namespace.pop(WHOLE)()
-        elif not piece.co_flags & COROUTINE:
-            return value
-        return self.loop.run_until_complete(value)
+        if any(part.co_flags & COROUTINE or part.co_name == WHOLE for part in parts):
+            return self.loop.run_until_complete(self.awaited(parts))
+        value = None
+        for part in parts:
+            value = eval(part, self.namespace)
+        return value
+
+    async def awaited(self, parts: list[types.CodeType]) -> Any:
+        value = None
+        for part in parts:
+            value = eval(part, self.namespace)
+            if part.co_name == WHOLE:
+                value = await self.namespace.pop(WHOLE)()
+            elif part.co_flags & COROUTINE:
+                value = await value
+        return value
 
     def sweep(self) -> None:
         """End the tasks that the program left behind."""

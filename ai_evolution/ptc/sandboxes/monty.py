@@ -26,6 +26,7 @@ import builtins
 import contextlib
 import hashlib
 import json
+import keyword
 import os
 import queue
 import re
@@ -586,13 +587,14 @@ def stubs(names: Mapping[str, ToolStub]) -> str:
         properties = tool.schema.get("properties") or {}
         required = set(tool.schema.get("required") or ())
         given = [*tool.parameters, *(key for key in properties if key not in tool.parameters)]
-        plain = [key for key in given if key.isidentifier() and not _keyword(key)]
         parameters, optional = [], False
-        for key in plain:
+        for key in given:
             optional = optional or key not in required
             parameters.append(f"{key}: {annotation(properties.get(key))}{' = ...' if optional else ''}")
-        if len(plain) < len(given) or tool.schema.get("additionalProperties", not properties):
+        if tool.schema.get("additionalProperties", not properties):
             parameters.append("**others: Any")
+        if not all(key.isidentifier() and not keyword.iskeyword(key) for key in given):
+            parameters = ["*given: Any", "**others: Any"]  # Python can't say what these are called
         lines.append(f"async def {name}({', '.join(parameters)}) -> Any: ...")
     return "\n".join(lines) + "\n"
 
@@ -638,12 +640,6 @@ def stored(code: str) -> set[str]:
         elif isinstance(node, ast.arg):
             names.add(node.arg)
     return names
-
-
-def _keyword(name: str) -> bool:
-    import keyword
-
-    return keyword.iskeyword(name)
 
 
 def _callable(name: str) -> Callable[[], None]:
