@@ -244,14 +244,41 @@ async def test_what_a_program_that_was_cut_off_had_begun_is_not_done_again_after
         )
         go.set()
         await bridge.aclose()
+    lives: list[tuple[list[Any], int]] = []
     for _ in range(2):
         with RunJournal(tmp_path / "journal") as journal:
             bridge = Bridge([contract], journal=journal)
             async with await open_unsafe().open(bridge.stubs()) as session:
-                earlier = await bridge.resume(session)
-                outcomes = earlier or [await bridge.run(session, "await slow()")]
-            assert [each.value for each in outcomes] == ["done"]
-            assert made == 1
+                resumed = await bridge.resume(session)
+                fresh = await bridge.run(session, "await slow()")
+            lives.append(([each.value for each in (*resumed, fresh)], made))
+    # the second life has the answer of the repaired program, and makes a call that is really new
+    assert lives == [(["done"], 1), (["done", "done"], 2)]
+
+
+async def test_a_new_effect_waits_as_long_as_something_is_being_done(tmp_path: Path) -> None:
+    """While a tool works, the program may still be on its way to the effects it had before."""
+    bank, go = Bank(tmp_path / "ledger"), asyncio.Event()
+
+    async def wait() -> None:
+        await go.wait()
+
+    tools = [*bank.tools(), tool("wait", wait, {}, reads=True)]
+    with RunJournal(tmp_path / "journal") as journal:
+        bridge, call = Bridge(tools, journal=journal), Calls()
+        bridge.begin("code")
+        await bridge.on_call(call("pay", to="late", cents=1))
+    with RunJournal(tmp_path / "journal") as journal:
+        bridge, call = Bridge(tools, journal=journal, patience=0.01), Calls()
+        bridge.begin("code")
+        calls = [call("wait"), call("pay", to="new", cents=1)]
+        working, new = [asyncio.create_task(bridge.on_call(each)) for each in calls]
+        done, _ = await asyncio.wait([new], timeout=0.1)
+        assert not done
+        go.set()
+        await working
+        await bridge.on_call(call("pay", to="late", cents=1))
+        assert kind(await new) == ""
 
 
 # the file
