@@ -85,8 +85,7 @@ class ProcessSession:
         """Start the child and wait until it is ready. SandboxUnavailable when it never is."""
         self._wire = wire.HostWire(self._tools, self._limits)
         try:
-            with self._launch() as launch:
-                self._child = Child(launch, self._read)
+            self._child = self._spawn()
         except OSError as error:
             raise SandboxUnavailable(f"sandbox {self._name} does not start: {error}", self._help) from None
         run = self._run = Run(self, None)
@@ -162,6 +161,10 @@ class ProcessSession:
         except WireError as error:
             if run is not None:
                 run.fail("crash", "WireError", str(error))
+
+    def _spawn(self) -> Child:
+        with self._launch() as launch:
+            return Child(launch, self._read)
 
     async def _kill(self) -> None:
         if (child := self._child) is not None:

@@ -80,8 +80,8 @@ def alive(pid: int) -> bool:
 
 async def until(condition: Callable[[], bool]) -> None:
     async with asyncio.timeout(10):
-        while not condition():
-            await asyncio.sleep(0.01)  # noqa: ASYNC110 (it happens in another process)
+        while not condition():  # noqa: ASYNC110 (it happens in another process)
+            await asyncio.sleep(0.01)
 
 
 @pytest.fixture
