@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import rungs
 from bridge_tools import INTEGER, Bank, Calls, kind, tool
 
 from ai_evolution.errors import DocumentError, EnvironmentProblem, UsageError
 from ai_evolution.ptc.bridge import AGAIN, Bridge, Doubt
 from ai_evolution.ptc.journal import RunJournal
 from ai_evolution.ptc.limits import Limits
-from ai_evolution.ptc.sandbox import Answer, Outcome, open_unsafe
+from ai_evolution.ptc.sandbox import Answer, Outcome, Sandbox, open_unsafe
 
 pytestmark = pytest.mark.anyio
 
@@ -34,11 +35,13 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-async def played(path: Path, bank: Bank, code: str, **options: Any) -> tuple[Outcome, Bridge]:
+async def played(
+    path: Path, bank: Bank, code: str, place: Sandbox | None = None, **options: Any
+) -> tuple[Outcome, Bridge]:
     """One life: a fresh bridge and a fresh sandbox over what is left of earlier ones."""
     with RunJournal(path) as journal:
         bridge = Bridge(bank.tools(), journal=journal, **options)
-        async with await open_unsafe().open(bridge.stubs()) as session:
+        async with await (place or open_unsafe()).open(bridge.stubs()) as session:
             outcome = await bridge.run(session, code)
         await bridge.aclose()
         return outcome, bridge
@@ -104,6 +107,18 @@ def test_an_effect_without_record_is_asked_about_and_never_repeated_in_silence(
     outcome, _ = asyncio.run(played(journal, bank, code, settle=settle))
     assert outcome.output == "10 300\n"
     assert sorted(each["to"] for each in bank.paid) == ["ann", "bo", "cecil"]
+
+
+@fork
+@pytest.mark.parametrize("rung", ["monty", "jail"])
+def test_a_run_that_was_killed_on_one_rung_goes_on_upon_another(tmp_path: Path, rung: str) -> None:
+    place = rungs.sandbox(rung)
+    journal, ledger, code = tmp_path / "journal", tmp_path / "ledger", PAYROLL.format(pay="pay_once")
+    killed(journal, Bank(ledger, at("after", "bo")), code)
+    outcome, bridge = asyncio.run(played(journal, Bank(ledger), code, place=place))
+    assert (outcome.output, outcome.error) == ("10 300\n", None)
+    assert sorted(each["to"] for each in Bank(ledger).paid) == ["ann", "bo", "cecil"]
+    assert bridge.replayed.total() >= 3
 
 
 async def test_a_finished_run_replays_without_calling_anything(tmp_path: Path) -> None:
