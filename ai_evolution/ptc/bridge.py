@@ -198,7 +198,11 @@ class Bridge:
     # calls
 
     async def on_call(self, call: Call) -> Answer:
-        """Answer one call. Raises EnvironmentProblem when the journal can't be written, and nothing else."""
+        """Answer one call, never with an exception of a tool.
+
+        EnvironmentProblem when the journal can't be written; UsageError when there is one and no program
+        was begun.
+        """
         tool = self._tools.get(call.tool)
         if tool is None:
             return _refused("UnknownTool", f"no tool is called {call.tool[:100]!r}")
@@ -225,21 +229,10 @@ class Bridge:
 
     async def _effect(self, tool: _Tool, call: Call, mark: Mark, entry: Entry | None) -> Answer:
         same = (mark.tool, mark.arguments_hash)
-        key, why = self._uncertain.get(same, ("", ""))
-        if entry is not None:
-            key, why = entry.key, _NO_RECORD
-        elif refused := tool.contract.refusal(tool.given(call.arguments, lambda: key or "key")):
-            return self._noted(mark, call, tool.answer(refused))
-        elif not await self._caught_up():
-            return _refused(
-                "ReplayDiverged",
-                f"the program comes to {call.tool}, while effects of its earlier life did not come up again "
-                f"(first: {min(self._unclaimed).tool}): it went another way and may have no new effects",
-            )
-        elif before := next(
-            (each for each in self._untold if (each.tool, each.arguments_hash) == same), None
-        ):
-            return await self._told(mark, call, before)
+        key, why = (entry.key, _NO_RECORD) if entry is not None else self._uncertain.get(same, ("", ""))
+        key = key or self._new_key()
+        if entry is None and (answer := await self._without_effect(tool, call, mark, key)) is not None:
+            return answer
         if why and tool.key_as is None:
             settled = await self._settled(Doubt(call, key, why))
             if isinstance(settled, Answer):
@@ -256,11 +249,23 @@ class Bridge:
                 return self._noted(
                     mark, call, _refused("ApprovalRefused", f"this call of {call.tool} was refused")
                 )
-            key = key or self._new_key()
             if self._journal is not None:
                 self._journal.intent(mark, call.sequence, key)
                 await self._synced()
         return await self._made(tool, call, mark, key)
+
+    async def _without_effect(self, tool: _Tool, call: Call, mark: Mark, key: str) -> Answer | None:
+        """The answer of a new call that must not, or need not, have its effect; None when it may."""
+        if refused := tool.contract.refusal(tool.given(call.arguments, lambda: key)):
+            return self._noted(mark, call, tool.answer(refused))
+        if not await self._caught_up():
+            return _refused(
+                "ReplayDiverged",
+                f"the program comes to {call.tool}, while effects of its earlier life did not come up again "
+                f"(first: {min(self._unclaimed).tool}): it went another way and may have no new effects",
+            )
+        before = [each for each in self._untold if each[1:3] == mark[1:3]]
+        return await self._told(mark, call, before[0]) if before else None
 
     async def _told(self, mark: Mark, call: Call, before: Mark) -> Answer:
         """The answer of an equal call whose program was cut off before it came."""
@@ -300,9 +305,8 @@ class Bridge:
             async with asyncio.timeout(self._deadline):
                 judged = await tool.contract.aoutcome(arguments)
         except TimeoutError:
-            message = (
-                f"{tool.stub.name} did not answer within {self._deadline:g} s; it may still have its effect"
-            )
+            message = f"{tool.stub.name} did not answer within {self._deadline:g} s"
+            message += "; it may still have its effect" if tool.has_effects else ""
             return _refused("DeadlineExceeded", message), "its deadline passed"
         finally:
             self._busy -= 1

@@ -198,10 +198,10 @@ async def test_a_key_can_have_another_name_when_the_schema_marks_it() -> None:
     async def send(text: str, requestToken: str) -> None:
         seen.append(requestToken)
 
-    contract = tool("send", send, {"text": STRING, "requestToken": {**STRING, "x-idempotency-key": True}})
-    bridge = Bridge([contract], execution_id="x", new_key=lambda: "k")
-    await bridge.on_call(Calls()("send", text="hi"))
-    assert (seen, bridge.stubs()[0].parameters) == (["k"], ("text",))
+    key = {**STRING, "pattern": "^k-[0-9]+$", "x-idempotency-key": True}
+    bridge = Bridge([tool("send", send, {"text": STRING, "requestToken": key})], new_key=lambda: "k-1")
+    assert kind(await bridge.on_call(Calls()("send", text="hi"))) == ""
+    assert (seen, bridge.stubs()[0].parameters) == (["k-1"], ("text",))
 
 
 # an effect of which nobody knows whether it happened
