@@ -127,7 +127,7 @@ class ProcessSession:
             )
         finally:
             await run.stop()
-            if not run.ready:
+            if not run.ready or run.full:
                 await self._kill()
             self._run = None
         return run.outcome()
@@ -189,6 +189,7 @@ class Run:
         self.note = ""
         self.ignored = 0
         self._finished = False
+        self.full = False  # its variables hold all the memory that there is
 
     def take(self, event: wire.Event) -> None:
         if isinstance(event, wire.Printed):
@@ -201,6 +202,8 @@ class Run:
             self._finished = True
             self.value, self.note, self.error = event.value, event.note, event.error
             self.ended = "done" if event.ok else "error"
+            if event.error is not None and event.error.type == "MemoryError":
+                self.full, self.ended = True, "limit"
         elif isinstance(event, wire.Ready):
             self.ready = True
             self._end()

@@ -108,9 +108,9 @@ class Outcome:
     ``output`` is the printed text, also of a run that was cut off; ``value`` that of the last expression or
     of a ``return`` at the top level, when it is JSON, else None (``note`` then says what it was). ``ended``:
     *done*; *error*, an exception of the program; *timeout*, ``limits.seconds`` passed; *crash*, the inside
-    died or broke the protocol; *limit*, it used up something else, named in the error. After the last three
-    the session's variables are gone and the next run begins with none. ``ignored`` counts frames that were
-    forged, doubled or late.
+    died or broke the protocol; *limit*, it used up calls (LimitExceeded) or memory (MemoryError). After the
+    last three the session's variables are gone and the next run begins with none. ``ignored`` counts frames
+    that were forged, doubled or late.
     """
 
     ok: bool

@@ -70,7 +70,7 @@ class JailSandbox:
         def launch() -> Iterator[Launch]:
             with _source() as fd:
                 argv = [*prefix, *command(found["bwrap"] or "bwrap", python, limits, fd)]
-                yield Launch(argv, {"PATH": "/usr/bin:/bin"}, (fd,))
+                yield Launch(argv, {}, (fd,))
 
         return await ProcessSession(self.name, launch, tools, limits, end=_end_inside, help=HELP).start()
 

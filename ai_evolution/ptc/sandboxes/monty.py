@@ -133,7 +133,7 @@ class MontySandbox:
                 feed_duration_limit_grace=GRACE,
             )
             return pool.__enter__()
-        except (ImportError, FileNotFoundError, OSError) as error:
+        except (ImportError, OSError, RuntimeError) as error:
             raise SandboxUnavailable(f"sandbox monty does not start: {error}", HELP) from None
 
 
@@ -183,12 +183,12 @@ class MontySession:
         return await self._go(lambda run: self._loaded(snapshot, run), on_call, on_snapshot, snapshot)
 
     async def close(self) -> None:
+        if self._closed:
+            return
         self._closed = True
         if self._run is not None:
             self._stop(self._run)
-        if self._thread is not None:
-            await asyncio.shield(asyncio.ensure_future(self._in_thread(self._leave)))
-            self._thread.shutdown(wait=False)
+        await asyncio.shield(asyncio.ensure_future(self._end()))
 
     async def __aenter__(self) -> Self:
         return self
@@ -235,6 +235,10 @@ class MontySession:
         if run.working.is_set() and self._pid is not None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(self._pid, getattr(signal, "SIGKILL", signal.SIGTERM))
+
+    async def _end(self) -> None:
+        await self._in_thread(self._leave)
+        self._thread.shutdown()  # it has nothing to do any more
 
     async def _in_thread(self, work: Callable[..., Any], *args: Any) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work, *args)
@@ -440,6 +444,9 @@ class MontySession:
             )
             for frame in error.traceback()
         )
+        if kind == "MemoryError":  # what is left of its heap is nobody's guess
+            run.error, run.ended = RunError(kind, text, frames), "limit"
+            return
         run.error, run.ended, run.clean = RunError(kind, text, frames), "error", True
         if kind == "NotImplementedError" and "not yet support" in text:
             run.note = SUBSET
