@@ -111,6 +111,8 @@ class ProcessSession:
             raise UsageError("the session is closed: open another one")
         if self._run is not None:
             raise UsageError("a run is going on in this session: wait for it, or open another one")
+        if self._child is not None and self._child.over:
+            await self._kill()  # it died while nobody asked it for anything
         if self._child is None:
             await self.start()
         assert self._child is not None

@@ -38,6 +38,7 @@ CALL, END_CALL = "__PTC_TOOL_CALL__", "__PTC_END_CALL__"
 OUTPUT, END_OUTPUT = "__PTC_OUTPUT__", "__PTC_END_OUTPUT__"
 READY, EXIT = "__READY__", "__EXIT_SESSION__"
 
+ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
 COROUTINE, ASYNC_GENERATOR = 0x80, 0x200  # flags of a code object (inspect.CO_...)
 WHOLE = "__program__"
 FIRST_FRAMES, LAST_FRAMES = 10, 20
@@ -64,6 +65,7 @@ class Runner:
         self.nonce = ""
         self.limit = 1 << 23
         self.count = self.runs = 0
+        self.result = b""  # how a result's frame begins in this execution
         self.pending: dict[str, asyncio.Future[Any]] = {}  # by call id
         self.loops: weakref.WeakSet[asyncio.AbstractEventLoop] = weakref.WeakSet()  # they watch our stdin
         self.lock = threading.Lock()
@@ -85,11 +87,12 @@ class Runner:
             self.write(self.stderr, f"{READY}{self.nonce}\n".encode())
             job = self.expect(CODE, END_CODE)
             self.nonce = job["nonce"]
+            self.result = f"{RESULT}{self.nonce} ".encode()
             output = self.run(job["code"])
             if os.getpid() != self.pid:
                 os._exit(0)  # a fork of the program came to its end; the original alone speaks for it
             self.flush()
-            self.send(self.stdout, OUTPUT, output, END_OUTPUT)
+            self.send(self.stdout, OUTPUT, ENCODER.encode(output), END_OUTPUT)
             if session["mode"] == "single":
                 self.write(self.stderr, f"{READY}{self.nonce}\n".encode())
                 return
@@ -192,12 +195,12 @@ class Runner:
 
     async def call(self, name: str, arguments: dict[str, Any]) -> Any:
         try:
-            size = len(json.dumps(arguments, allow_nan=False))
+            text = ENCODER.encode(arguments)
         except (TypeError, ValueError, RecursionError) as error:
             raise TypeError(f"arguments of {name} are not JSON: {error}") from None
-        if size > self.limit:
+        if len(text) > self.limit:
             raise ValueError(
-                f"arguments of {name} have {size} bytes of JSON; at most {self.limit} are accepted"
+                f"arguments of {name} have {len(text)} bytes of JSON; at most {self.limit} are accepted"
             )
         loop = asyncio.get_running_loop()
         if loop not in self.loops:
@@ -208,8 +211,9 @@ class Runner:
             call_id = f"c{self.count}"
         future = self.pending[call_id] = loop.create_future()
         try:
-            frame = {"call_id": call_id, "tool_name": name, "arguments": arguments}
-            self.send(self.stderr, CALL, frame, END_CALL)
+            named = ENCODER.encode(name)
+            text = f'{{"call_id":"{call_id}","tool_name":{named},"arguments":{text}}}'
+            self.send(self.stderr, CALL, text, END_CALL)
             return await future
         finally:
             self.pending.pop(call_id, None)
@@ -218,7 +222,7 @@ class Runner:
         with self.lock:
             lines = list(self.lines())
         for line in lines:
-            frame = unpack(line, f"{RESULT}{self.nonce} ", END_RESULT)
+            frame = unpack(line, self.result, END_RESULT.encode())
             future = self.pending.get(frame["call_id"]) if frame else None
             if frame is None or future is None:
                 continue  # of an earlier execution, or nobody waits any more
@@ -255,11 +259,11 @@ class Runner:
                 if line == EXIT.encode():
                     self.flush()
                     os._exit(0)
-                if frame := unpack(line, start, end):
+                if frame := unpack(line, start.encode(), end.encode()):
                     return frame
 
-    def send(self, fd: int, start: str, payload: dict[str, Any], end: str) -> None:
-        text = json.dumps(payload, separators=(",", ":"), allow_nan=False)
+    def send(self, fd: int, start: str, text: str, end: str) -> None:
+        """A frame around a text of JSON, in which no marker is left."""
         if "__" in text:
             text = text.replace("__", "\\u005f\\u005f")
         self.write(fd, f"{start}{self.nonce} {text}{end}\n".encode())
@@ -342,8 +346,8 @@ def settle(future: asyncio.Future[Any], frame: dict[str, Any]) -> None:
         future.set_result(frame.get("result"))
 
 
-def unpack(line: bytes, start: str, end: str) -> dict[str, Any] | None:
-    if line.startswith(start.encode()) and line.endswith(end.encode()):
+def unpack(line: bytes, start: bytes, end: bytes) -> dict[str, Any] | None:
+    if line.startswith(start) and line.endswith(end):
         frame: dict[str, Any] = json.loads(line[len(start) : len(line) - len(end)])
         return frame
     return None

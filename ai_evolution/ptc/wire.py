@@ -100,6 +100,8 @@ class Ignored:
     reason: str
 
 
+ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)  # to build one costs more than to use it
+
 Event = Ready | Called | Refused | Printed | Finished | Ignored
 
 
@@ -108,9 +110,9 @@ def encode(marker: str, payload: Any, end: str, nonce: str = "") -> bytes:
 
     TypeError or ValueError for what JSON can't hold. Lone surrogates become U+FFFD.
     """
-    text = json.dumps(payload, separators=(",", ":"), allow_nan=False)
+    text = ENCODER.encode(payload)
     if "\\ud" in text:
-        text = json.dumps(plain_json(payload), separators=(",", ":"))
+        text = ENCODER.encode(plain_json(payload))
     if "__" in text:
         text = text.replace("__", "\\u005f\\u005f")
     return f"{marker}{nonce}{' ' if nonce else ''}{text}{end}\n".encode("ascii")
@@ -127,6 +129,7 @@ class HostWire:
             raise UsageError("two tools have the same name: each name may be given once")
         self._limits = limits
         self._nonce = ""
+        self._ready_mark = self._call_mark = self._output_mark = b""  # with this execution's nonce
         self._seen: dict[str, bool] = {}  # call id -> answered
         self._sequence = 0
         self._early = False  # ready was read before the output that it follows
@@ -139,7 +142,8 @@ class HostWire:
     def open(self, nonce: str, mode: Literal["loop", "single"] = "loop") -> bytes:
         """The first frame: which tools there are. ``Ready`` answers it. A *single* runner runs once."""
         self._expect("new")
-        self.state, self._nonce = "opening", _checked(nonce)
+        self.state = "opening"
+        self._mark(nonce)
         tools = [
             {"name": t.name, "as": self._as[t.name], "parameters": list(t.parameters), "doc": t.doc}
             for t in self._tools
@@ -152,7 +156,8 @@ class HostWire:
         self._expect("idle")
         if nonce == self._nonce:
             raise WireError(f"nonce {nonce!r} was used for the frame before: each execution needs its own")
-        self.state, self._nonce = "running", _checked(nonce)
+        self.state = "running"
+        self._mark(nonce)
         self._seen.clear()
         self._sequence = 0
         self._early = False
@@ -187,22 +192,22 @@ class HostWire:
         """Events of what came on stdout. WireError as in the table above."""
         events: list[Event] = []
         self._out += data
-        while True:
-            frame = self._next(self._out, "stdout", OUTPUT, END_OUTPUT, self._limits.result, events)
+        while self._out:
+            frame = self._next(self._out, "stdout", OUTPUT, END_OUTPUT, self._output_mark, events)
             if frame is None:
-                return events
+                break
             events.append(self._finished(frame))
             if self.state == "finishing" and self._early:
                 events.append(self._ready())
+        return events
 
     def feed_stderr(self, data: bytes) -> list[Event]:
         """Events of what came on stderr. WireError as in the table above."""
         events: list[Event] = []
         self._err += data
-        while True:
-            ready = f"{READY}{self._nonce}\n".encode() if self._nonce else b""
-            call = f"{CALL}{self._nonce} ".encode() if self._nonce else b""
-            at, to = self._find(self._err, ready), self._find(self._err, call)
+        ready, call = self._ready_mark, self._call_mark
+        while self._err:
+            at, to = _find(self._err, ready), _find(self._err, call)
             if at >= 0 and (to < 0 or at < to):
                 self._say("stderr", self._err[:at], events)
                 del self._err[: at + len(ready)]
@@ -211,12 +216,11 @@ class HostWire:
                 else:
                     events.append(self._ready())
                 continue
-            frame = self._next(
-                self._err, "stderr", CALL, END_CALL, self._limits.result, events, keep=(ready, call)
-            )
+            frame = self._next(self._err, "stderr", CALL, END_CALL, call, events, ready)
             if frame is None:
-                return events
+                break
             events.append(self._called(frame))
+        return events
 
     def end(self) -> list[Event]:
         """The streams are at their end: the text that was still held back."""
@@ -229,13 +233,15 @@ class HostWire:
 
     # --- inside ------------------------------------------------------------------------------
 
+    def _mark(self, nonce: str) -> None:
+        self._nonce = _checked(nonce)
+        self._ready_mark = f"{READY}{nonce}\n".encode()
+        self._call_mark = f"{CALL}{nonce} ".encode()
+        self._output_mark = f"{OUTPUT}{nonce} ".encode()
+
     def _expect(self, state: str) -> None:
         if self.state != state:
             raise WireError(f"the wire is {self.state}: this is said when it is {state}")
-
-    @staticmethod
-    def _find(buffer: bytearray, marker: bytes) -> int:
-        return buffer.find(marker) if marker else -1
 
     def _next(
         self,
@@ -243,17 +249,20 @@ class HostWire:
         stream: str,
         marker: str,
         end: str,
-        limit: int,
+        start: bytes,
         events: list[Event],
-        keep: tuple[bytes, ...] = (),
+        other: bytes = b"",
     ) -> dict[str, Any] | None:
-        """The next frame of that marker, what stood before it said as text; None: more bytes are needed."""
-        start = f"{marker}{self._nonce} ".encode() if self._nonce else b""
-        at = self._find(buffer, start)
+        """The next frame that starts so, what stood before it said as text; None: more bytes are needed.
+
+        What may be the beginning of ``start`` or of the ``other`` marker is kept for later.
+        """
+        limit = self._limits.result
+        at = _find(buffer, start)
         if at < 0:
-            tail = max((_tail(buffer, m) for m in (keep or (start,)) if m), default=0)
-            self._say(stream, bytes(buffer[: len(buffer) - tail]), events)
-            del buffer[: len(buffer) - tail]
+            text = len(buffer) - max(_tail(buffer, start), _tail(buffer, other))
+            self._say(stream, bytes(buffer[:text]), events)
+            del buffer[:text]
             return None
         if at:
             self._say(stream, bytes(buffer[:at]), events)
@@ -268,7 +277,7 @@ class HostWire:
         payload = bytes(buffer[len(start) : stop])
         del buffer[: stop + len(end) + 1]
         try:
-            frame = json.loads(payload, parse_constant=_no_json)
+            frame = DECODER.decode(payload.decode())
         except (ValueError, RecursionError):
             raise WireError(f"the inside sent a {marker} frame that is not JSON") from None
         if not isinstance(frame, dict):
@@ -310,6 +319,10 @@ class HostWire:
         return Finished(ok, frame.get("value") if ok else None, _error(error) if error else None, note)
 
 
+def _find(buffer: bytearray, marker: bytes) -> int:
+    return buffer.find(marker) if marker else -1
+
+
 def _checked(nonce: str) -> str:
     if not (nonce.isascii() and nonce.isalnum()):
         raise WireError(f"nonce {nonce!r} is not made of letters and digits alone")
@@ -318,6 +331,9 @@ def _checked(nonce: str) -> str:
 
 def _no_json(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is not JSON")
+
+
+DECODER = json.JSONDecoder(parse_constant=_no_json)
 
 
 def _tail(buffer: bytearray, marker: bytes) -> int:

@@ -113,6 +113,17 @@ def processes() -> set[int]:
     return found
 
 
+def test_a_program_s_process_that_died_between_runs_is_replaced() -> None:
+    async def go(opened: Session) -> Any:
+        ended = await opened.run("import threading, os\nthreading.Timer(0.05, os._exit, [1]).start()", answer)
+        assert ended.ok
+        while not opened._child.over:  # type: ignore[attr-defined]  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        return (await opened.run("1 + 1", answer)).value
+
+    assert session("jail", go) == 2
+
+
 def test_a_fork_bomb_is_stopped_at_its_limit_and_other_sessions_have_their_own() -> None:
     code = """
 import os, time

@@ -301,10 +301,10 @@ for nonce in ("", "0", "00000000000000000000000000000000"):
 """
 
 STOLEN = """
-import gc, os
+import gc, json, os
 runner = next(o for o in gc.get_objects() if type(o).__name__ == 'Runner')
 def call(i, tool, **arguments):
-    frame = {'call_id': i, 'tool_name': tool, 'arguments': arguments}
+    frame = json.dumps({'call_id': i, 'tool_name': tool, 'arguments': arguments})
     runner.send(runner.stderr, '__PTC_TOOL_CALL__', frame, '__PTC_END_CALL__')
 call('z1', 'rm')
 call('z2', 'echo', value='like any other')
