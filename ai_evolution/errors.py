@@ -27,6 +27,11 @@
     * ResultRefused ........... an answer that breaks its schema, is too big, or is no answer of the protocol
     * ToolChanged ............. a tool is no longer what was approved
     * ConsentRefused .......... the person who was asked said no
+  * PtcError .................. a program could not be run, or the run was ended
+    * SandboxUnavailable ...... this sandbox does not work on this machine (`help` says what would make it)
+    * WireError ............... the inside broke the protocol between host and runner
+    * LimitExceeded ........... a program used up what it was given (`limit` says what)
+    * RunFailed ............... the program ended with an error, and the caller had asked for a value
 
 A message says what was given and what would have been accepted. A claim that turns
 out false is no error: it is a finding whose ``holds`` is false.
@@ -228,3 +233,35 @@ class ToolChanged(McpError):
 
 class ConsentRefused(McpError):
     """The person who was asked before a call said no; nothing was sent."""
+
+
+class PtcError(AiEvolutionError):
+    """A program could not be run, or its run was ended."""
+
+
+class SandboxUnavailable(PtcError):
+    """A sandbox does not work on this machine; ``help`` says what would change that, or is empty."""
+
+    def __init__(self, message: str, help: str = "") -> None:
+        super().__init__(message)
+        self.help = help
+
+
+class WireError(PtcError):
+    """The inside broke the protocol between host and runner."""
+
+
+class LimitExceeded(PtcError):
+    """A program used up what it was given; ``limit`` is a field of ``ptc.Limits`` or a quota."""
+
+    def __init__(self, message: str, limit: str = "") -> None:
+        super().__init__(message)
+        self.limit = limit
+
+
+class RunFailed(PtcError):
+    """The program ended with an error, and a value was asked for; ``outcome`` is the whole story."""
+
+    def __init__(self, message: str, outcome: Any = None) -> None:
+        super().__init__(message)
+        self.outcome = outcome

@@ -240,6 +240,11 @@ class Contract:
         found = self._before(arguments, self._now())
         return found.breaches if isinstance(found, Outcome) else ()
 
+    def refusal(self, arguments: Mapping[str, Any]) -> Outcome | None:
+        """As ``check``: the outcome that this call would have now, None when nothing stands against it."""
+        found = self._before(arguments, self._now())
+        return found if isinstance(found, Outcome) else None
+
     def outcome(self, arguments: Mapping[str, Any]) -> Outcome:
         """Call the tool; never raises for what caller, tool or description do.
 
