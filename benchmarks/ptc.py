@@ -168,6 +168,7 @@ async def bad_runs(place: Sandbox, runs: int) -> dict[str, int]:
     async def kill(call: Call) -> Answer:
         if call.arguments["value"] == "kill me":
             child = getattr(session, "pid", None) or getattr(session, "_pid", None)
+            assert child is not None
             os.kill(child, 9)
         return Answer(1)
 

@@ -269,7 +269,6 @@ BOMBS = {
     "a growing list": "x = []\nwhile True: x.append('a' * 10000)",
     "recursion": "def f(n): return f(n + 1) + 1\nf(0)",
     "sleep": "import time\ntime.sleep(100)",
-    "catch all": "while True:\n    try:\n        while True: pass\n    except BaseException: pass",
 }
 
 

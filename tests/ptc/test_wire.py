@@ -28,7 +28,7 @@ from ai_evolution.ptc.wire import (
     encode,
 )
 
-few = settings(max_examples=50)
+few = settings(max_examples=30)
 TOOLS = (ToolStub("echo", ("value",)), ToolStub("get-it"))
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
