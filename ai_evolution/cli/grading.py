@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from ai_evolution.cli.show import Screen
 
 CHECK = {
-    "class": {"en": "the class: 131 or 131-contracts, 134 or 134-a2a",
-              "es": "la clase: 131 o 131-contracts, 134 o 134-a2a"},
+    "class": {"en": "the class: 131 or 131-contracts, 132 or 132-mcp, 134 or 134-a2a",
+              "es": "la clase: 131 o 131-contracts, 132 o 132-mcp, 134 o 134-a2a"},
     "file": {"en": "the Python file that you wrote: exercise/README.md says what it must define",
              "es": "el archivo de Python que escribiste: exercise/README.es.md dice qué debe definir"},
     "--only": {"en": "only this behaviour; may be repeated",

@@ -1,7 +1,7 @@
 """The child process in which a student's file runs, seen from outside: start, listen, bound, end, reap.
 
 It starts ``ai_evolution.grading.host`` (which see for what the file may and may not touch), opens the door
-through which it is judged (a listening socket on loopback for an agent, a pair of sockets for a tool), hears
+through which it is judged (a port of loopback for an agent or a server, a pair of sockets for a tool), hears
 its status lines, keeps the end of what it prints, ends it when it writes too much, and leaves nothing running
 and nothing on the disk. Nothing here judges, and nothing that the child does raises.
 """
@@ -40,7 +40,7 @@ WHYS = ("syntax", "import", "no-build", "build", "no-app")
 class Host:
     """The child process, from start to the last reaped descendant. Use it with ``with``.
 
-    ``room`` is ``agent`` (it serves HTTP at ``url``) or ``tool`` (it answers lines on ``channel()``),
+    ``room`` is ``agent`` or ``server`` (HTTP at ``url``) or ``tool`` (it answers lines on ``channel()``),
     ``settings`` what the room is told besides; what stands in ``tokens`` there is cut out of ``output()``.
     """
 

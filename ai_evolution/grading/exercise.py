@@ -2,7 +2,7 @@
 
 ``check_exercise`` reads the file once, copies it into a fresh directory, starts it in a child process
 (``child``, ``host``) and lets the exercise of the class judge it: ``trips`` talks to an agent over HTTP,
-``renewals`` to a tool over lines of JSON. The verdict is made and kept in this process. Whatever the file
+``blood_bank`` to an MCP server, ``renewals`` to a tool over lines of JSON. The verdict is made and kept in this process. Whatever the file
 does, at the end nothing of it is left running, and the outcome is a ``CheckReport``; only a file that cannot
 be read is an error.
 """
@@ -21,7 +21,7 @@ from typing import Any
 
 from ai_evolution.a2a.behaviours import Observation
 from ai_evolution.errors import DocumentError, UsageError
-from ai_evolution.grading import renewals, trips
+from ai_evolution.grading import blood_bank, renewals, trips
 from ai_evolution.grading.child import LAYERS, Host
 from ai_evolution.grading.task import Exercise, Sitting, Words
 
@@ -29,7 +29,9 @@ MAX_FILE = 1 << 20
 PATIENCE = 5.0
 START = 30.0
 
-EXERCISES: Mapping[str, Exercise] = {each.class_slug: each for each in (renewals.EXERCISE, trips.EXERCISE)}
+EXERCISES: Mapping[str, Exercise] = {
+    each.class_slug: each for each in (renewals.EXERCISE, blood_bank.EXERCISE, trips.EXERCISE)
+}
 
 
 def find_exercise(class_number_or_slug: int | str) -> Exercise:
@@ -294,7 +296,7 @@ def check_source(
     ends = time.monotonic() + deadline
     digest = hashlib.sha256(source).hexdigest()
     plain = not hasattr(os, "fork") if portable is None else portable
-    settings = exercise.settings()
+    settings = exercise.settings(seed)
     with ExitStack() as children:
 
         def start(seconds: float) -> tuple[Host, tuple[str, Any] | None]:

@@ -4,9 +4,9 @@ Three roles, from outside to inside. The *parent* (``child.py``, ``exercise.py``
 keeps the verdict; nothing here can reach it. The *keeper* (this file, trusted) starts the worker, waits until
 it ends or until the parent closes the keeper's stdin (which the kernel does when the parent dies),
 then kills and reaps everything that is left and says how the worker ended. The *worker* lowers its
-rights and only then reads the student's file, calls ``build`` and serves the result in one of two rooms, at
-a door that the parent opened: an ``agent`` speaks HTTP on a listening socket, a ``tool`` answers lines of
-JSON on a pair of sockets (``bench.py``).
+rights and only then reads the student's file, calls ``build`` and serves the result in one of three rooms, at
+a door that the parent opened: an ``agent`` speaks HTTP on a listening socket, so does an MCP ``server``, a
+``tool`` answers lines of JSON on a pair of sockets (``bench.py``).
 
 The worker gets what the machine offers, and says what it got (``isolation``):
 
@@ -66,8 +66,10 @@ def main() -> int:
     if not hasattr(os, "fork") or config["portable"]:
         os.dup2(2, 1)
         return _work(config, status, [])
-    if config["room"] == "agent":
+    if config["room"] in ("agent", "server"):
         import uvicorn  # noqa: F401  before any right is lost, and once for all
+    if config["room"] == "server":
+        import ai_evolution.mcp.server  # noqa: F401
 
     isolation: list[str] = []
     if _unshare():
@@ -332,6 +334,8 @@ def _work(config: dict[str, Any], status: int, isolation: list[str]) -> int:
             bench = Bench(module)
             _attempt("build", name, bench.build)
             _fit(bench.tool)
+        elif config["room"] == "server":
+            app = _mcp_app(module, config, name)
         else:
             app = _attempt("build", name, lambda: module.build(config["base_url"], dict(config["tokens"])))
             _fit(app)
@@ -372,6 +376,22 @@ def _fit(built: Any) -> None:
         built.close()
     if not callable(built):
         raise _Failed("no-app", type(built).__name__)
+
+
+def _mcp_app(module: Any, config: dict[str, Any], name: str) -> Any:
+    """The server that ``build(fridge)`` gives, as streamable HTTP at ``/mcp``."""
+    from mcp.server import MCPServer, Server
+
+    from ai_evolution.grading.fridge import Fridge
+    from ai_evolution.mcp.server import http_app
+
+    fridge = Fridge(config["fridge"])
+    built = _attempt("build", name, lambda: module.build(fridge))
+    if inspect.iscoroutine(built):
+        built.close()
+    if not isinstance(built, MCPServer | Server):
+        raise _Failed("no-app", type(built).__name__)
+    return _attempt("build", name, lambda: http_app(built))
 
 
 def _attempt(stage: str, name: str, act: Callable[[], Any]) -> Any:

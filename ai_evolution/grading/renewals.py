@@ -193,6 +193,6 @@ EXERCISE = Exercise(
         },
     },
     behaviours=BEHAVIOURS,
-    settings=dict,
+    settings=lambda _: {},
     judge=judge,
 )

@@ -1,12 +1,14 @@
 """What an exercise is: what is handed in, in which room of ``host.py`` it runs, and who judges it.
 
-One module per exercise fills this in (``trips`` for class 134, ``renewals`` for class 131); ``exercise.py``
-has the table of them and knows nothing of what they ask.
+One module per exercise fills this in (``trips`` for class 134, ``blood_bank`` for class 132, ``renewals`` for
+class 131); ``exercise.py`` has the table of them and knows nothing of what they ask.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -14,7 +16,7 @@ from ai_evolution.a2a.behaviours import Observation
 from ai_evolution.grading.child import Host
 
 Words = Mapping[str, str]
-Room = Literal["agent", "tool"]
+Room = Literal["agent", "tool", "server"]
 
 
 class Told(Protocol):
@@ -55,7 +57,7 @@ class Exercise:
 
     ``file`` is what it is called in a submission, ``entry`` the function that it must define, ``wanted``
     what that returns. ``names`` calls what was built as the sentences need it (``of``, ``to``, ``your``).
-    ``settings`` makes what the child is told at its start; what stands in ``tokens`` there is cut out of
+    ``settings`` makes what the child is told at its start, from the seed; what stands in ``tokens`` there is cut out of
     what it prints. ``behaviours`` are in the order in which they are judged.
     """
 
@@ -66,5 +68,18 @@ class Exercise:
     wanted: Words
     names: Mapping[str, Words]
     behaviours: Mapping[str, Told]
-    settings: Callable[[], Mapping[str, Any]]
+    settings: Callable[[int], Mapping[str, Any]]
     judge: Callable[[Sitting], tuple[Observation, ...]]
+
+
+def run_anywhere(work: Coroutine[Any, Any, list[Observation]]) -> list[Observation]:
+    """Run to the end, also where an event loop is running already (a notebook)."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    found: list[list[Observation]] = []
+    thread = threading.Thread(target=lambda: found.append(asyncio.run(work)), daemon=True)
+    thread.start()
+    thread.join()
+    return found[0]

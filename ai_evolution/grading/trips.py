@@ -5,18 +5,16 @@ The inputs are drawn from the seed: who travels where, for how much, and who app
 
 from __future__ import annotations
 
-import asyncio
 import os
 import random
-import threading
 import time
-from collections.abc import Coroutine, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import httpx
 
 from ai_evolution.a2a.behaviours import BEHAVIOURS, Observation, Probe, Subject, examine
-from ai_evolution.grading.task import Exercise, Sitting
+from ai_evolution.grading.task import Exercise, Sitting, run_anywhere
 
 SLUG = "134-a2a"
 EMPLOYEES = ("Ada", "Grace", "Ramón", "Katherine", "Alonzo", "Emmy")
@@ -65,14 +63,14 @@ def probes(chance: random.Random) -> dict[str, Any]:
     }
 
 
-def settings() -> dict[str, Any]:
+def settings(_: int) -> dict[str, Any]:
     """Two bearer tokens that nobody knows yet, and whose they are."""
     return {"tokens": {os.urandom(16).hex(): "alice", os.urandom(16).hex(): "bob"}}
 
 
 def judge(sitting: Sitting) -> tuple[Observation, ...]:
     """Examine the agent that serves."""
-    return tuple(_run(_judge(sitting)))
+    return tuple(run_anywhere(_judge(sitting)))
 
 
 async def _judge(sitting: Sitting) -> list[Observation]:
@@ -82,19 +80,6 @@ async def _judge(sitting: Sitting) -> list[Observation]:
         subject = Subject(sitting.host.url, http, one, other, deadline=sitting.patience, **drawn)
         left = max(0.0, sitting.ends - time.monotonic())
         return await examine(subject, sitting.only, deadline=left, seen=sitting.seen)
-
-
-def _run(work: Coroutine[Any, Any, list[Observation]]) -> list[Observation]:
-    """Run to the end, also where an event loop is running already (a notebook)."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(work)
-    found: list[list[Observation]] = []
-    thread = threading.Thread(target=lambda: found.append(asyncio.run(work)), daemon=True)
-    thread.start()
-    thread.join()
-    return found[0]
 
 
 EXERCISE = Exercise(

@@ -22,10 +22,21 @@ from __future__ import annotations
 
 from ai_evolution.mcp.behaviours.catalogue import BEHAVIOURS
 from ai_evolution.mcp.behaviours.examination import applicable, examine
-from ai_evolution.mcp.behaviours.subject import Ask, Behaviour, Call, Exchange, Observation, Subject
+from ai_evolution.mcp.behaviours.subject import (
+    HANDSHAKE,
+    MODERN,
+    Ask,
+    Behaviour,
+    Call,
+    Exchange,
+    Observation,
+    Subject,
+)
 
 __all__ = [
     "BEHAVIOURS",
+    "HANDSHAKE",
+    "MODERN",
     "Ask",
     "Behaviour",
     "Call",

@@ -164,10 +164,10 @@ async def _slow(wire: Wire) -> Any:
         await asyncio.wait({running}, timeout=STARTED)
         yield running
     finally:
-        await _cancel(wire, running, request_id)
+        await cancel(wire, running, request_id)
 
 
-async def _cancel(wire: Wire, running: asyncio.Task[Reply], request_id: str) -> bool:
+async def cancel(wire: Wire, running: asyncio.Task[Reply], request_id: str) -> bool:
     """Cancel a call. Whether it was answered all the same."""
     if not wire.transport.closing_cancels:
         with contextlib.suppress(Stop):
@@ -185,7 +185,7 @@ async def cancel_reaches(wire: Wire) -> Any:
     request_id = f"judge-cancel-{id(wire)}"
     running = asyncio.create_task(wire.call(_known(wire, "slow"), request_id=request_id))
     await asyncio.wait({running}, timeout=STARTED)
-    answered = await _cancel(wire, running, request_id)
+    answered = await cancel(wire, running, request_id)
     after = before
     for _ in range(20):
         after = await _cancelled(wire)
@@ -387,7 +387,7 @@ async def progress_told(wire: Wire) -> Any:
 # ------------------------------------------------------------------------------- the user
 
 
-def _user(action: str, content: Mapping[str, Any] | None = None) -> Answering:
+def user(action: str, content: Mapping[str, Any] | None = None) -> Answering:
     def answer(method: str, _: Mapping[str, Any]) -> Mapping[str, Any] | None:
         if method != "elicitation/create":
             return None
@@ -403,7 +403,7 @@ def _asked(wire: Wire) -> Ask:
 
 
 async def ask_accepted(wire: Wire) -> Any:
-    reply, asked = await wire.ask(_asked(wire), _user("accept", _asked(wire).answer))
+    reply, asked = await wire.ask(_asked(wire), user("accept", _asked(wire).answer))
     if "elicitation/create" not in asked:
         return f"not asked; {reply.outcome}"
     return "asked, then " + ("done" if _good(reply) else reply.outcome)
@@ -411,7 +411,7 @@ async def ask_accepted(wire: Wire) -> Any:
 
 async def _when_agreed(wire: Wire) -> str:
     """The text of the work done: where not even a user who agrees gets it, a refusal is hollow."""
-    reply, _ = await wire.ask(_asked(wire), _user("accept", _asked(wire).answer))
+    reply, _ = await wire.ask(_asked(wire), user("accept", _asked(wire).answer))
     if not _good(reply):
         raise Stop(f"not done even when the user agrees: {reply.outcome}")
     return reply.text
@@ -421,14 +421,14 @@ async def ask_refused(wire: Wire) -> Any:
     done = await _when_agreed(wire)
     seen = {}
     for action in ("decline", "cancel"):
-        reply, _ = await wire.ask(_asked(wire), _user(action))
+        reply, _ = await wire.ask(_asked(wire), user(action))
         seen[action] = "done" if _good(reply) and reply.text == done else "not done"
     return seen
 
 
 async def ask_nonsense(wire: Wire) -> Any:
     done = await _when_agreed(wire)
-    reply, _ = await wire.ask(_asked(wire), _user("accept", _asked(wire).nonsense))
+    reply, _ = await wire.ask(_asked(wire), user("accept", _asked(wire).nonsense))
     return "done" if _good(reply) and reply.text == done else "not done"
 
 
@@ -438,7 +438,7 @@ async def ask_undeclared(wire: Wire) -> Any:
         wire.capabilities = EVERYTHING
         await _when_agreed(wire)
         wire.capabilities = WITHOUT_USER
-    reply, asked = await wire.ask(_asked(wire), _user("accept", _asked(wire).answer))
+    reply, asked = await wire.ask(_asked(wire), user("accept", _asked(wire).answer))
     return {"asked": "elicitation/create" in asked, "done": _good(reply)}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import httpx
@@ -26,32 +26,40 @@ from ai_evolution.mcp.behaviours.wire import (
 )
 
 
-def applicable(subject: Subject) -> tuple[str, ...]:
+def applicable(subject: Subject, behaviours: Mapping[str, Behaviour] = BEHAVIOURS) -> tuple[str, ...]:
     """The ids of the behaviours that this subject's calls and its transport allow to examine."""
-    return tuple(b.id for b in BEHAVIOURS.values() if all(getattr(subject, n) is not None for n in b.needs))
+    return tuple(b.id for b in behaviours.values() if all(getattr(subject, n) is not None for n in b.needs))
 
 
 async def examine(
-    subject: Subject, only: Iterable[str] | None = None, *, deadline: float | None = None
+    subject: Subject,
+    only: Iterable[str] | None = None,
+    *,
+    deadline: float | None = None,
+    behaviours: Mapping[str, Behaviour] = BEHAVIOURS,
+    seen: Callable[[Observation], None] = lambda _: None,
 ) -> list[Observation]:
     """Observe the subject's behaviours, one after the other, and return one observation for each.
 
     ``only`` restricts to some ids; behaviours whose call is absent are left out unless ``only`` names
     them, which is a ``UsageError``, as are an unknown id and a revision that is not one of two.
     ``deadline`` (seconds) is for the whole examination: what was not reached is observed as not
-    reached. Nothing that the server does raises. After three checks in a row without a single answer
+    reached. ``behaviours`` are others than ours, by their ids; ``seen`` is told each observation as it is
+    made, and what it raises ends the examination. Nothing that the server does raises. After three checks in a row without a single answer
     the rest is not tried.
     """
     if subject.revision not in (MODERN, HANDSHAKE):
         raise UsageError(f"revision {subject.revision!r} is not examined; accepted: {MODERN}, {HANDSHAKE}")
-    ids = _chosen(subject, only)
+    ids = _chosen(subject, only, behaviours)
     ends = None if deadline is None else time.monotonic() + deadline
     silent = 0
     observations = []
     door = _Door(subject)
     try:
         for each in ids:
-            behaviour = BEHAVIOURS[each]
+            if observations:
+                seen(observations[-1])
+            behaviour = behaviours[each]
             if ends is not None and time.monotonic() >= ends:
                 observations.append(Observation(each, behaviour.expected, "not reached: the time was up"))
                 continue
@@ -61,6 +69,8 @@ async def examine(
             observation, answered = await _observe(behaviour, door, _left(subject.deadline, ends))
             silent = 0 if answered else silent + 1
             observations.append(observation)
+        if observations:
+            seen(observations[-1])
     finally:
         await door.aclose()
     return observations
@@ -128,13 +138,15 @@ async def _observe(behaviour: Behaviour, door: _Door, deadline: float) -> tuple[
     return Observation(behaviour.id, behaviour.expected, observed, wrong), wire is not None and wire.answered
 
 
-def _chosen(subject: Subject, only: Iterable[str] | None) -> list[str]:
-    possible = applicable(subject)
+def _chosen(
+    subject: Subject, only: Iterable[str] | None, behaviours: Mapping[str, Behaviour]
+) -> list[str]:
+    possible = applicable(subject, behaviours)
     if only is None:
         return list(possible)
     wanted = list(only)
-    if unknown := [i for i in wanted if i not in BEHAVIOURS]:
-        raise UsageError(f"{unknown[0]!r} is no behaviour; there are: {', '.join(BEHAVIOURS)}")
+    if unknown := [i for i in wanted if i not in behaviours]:
+        raise UsageError(f"{unknown[0]!r} is no behaviour; there are: {', '.join(behaviours)}")
     if absent := [i for i in wanted if i not in possible]:
-        raise UsageError(f"{absent[0]!r} needs {', '.join(BEHAVIOURS[absent[0]].needs)} in the subject")
-    return [i for i in BEHAVIOURS if i in wanted]
+        raise UsageError(f"{absent[0]!r} needs {', '.join(behaviours[absent[0]].needs)} in the subject")
+    return [i for i in behaviours if i in wanted]
