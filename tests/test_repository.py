@@ -10,7 +10,7 @@ import sys
 import tomllib
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -131,8 +131,18 @@ def test_nothing_secret_is_committed() -> None:
 # ---------------------------------------------------------------- code
 
 
-def python_files() -> Iterator[tuple[str, ast.Module]]:
-    """Every Python source of what is delivered: package, scripts, classes, benchmarks, cells of notebooks."""
+@cache
+def python_files() -> tuple[tuple[str, tuple[ast.AST, ...]], ...]:
+    """Every Python source of what is delivered, with what it calls and imports. Read once for all tests."""
+    wanted = (ast.Call, ast.Import, ast.ImportFrom)
+    return tuple(
+        (where, tuple(node for node in ast.walk(tree) if isinstance(node, wanted)))
+        for where, tree in parsed()
+    )
+
+
+def parsed() -> Iterator[tuple[str, ast.Module]]:
+    """Package, scripts, classes, benchmarks, and the cells of notebooks."""
     for path, content in texts(".py"):
         if path.parts[0] != "tests":
             yield str(path), ast.parse(content)
@@ -165,8 +175,8 @@ def opens_text_without_encoding(call: ast.Call) -> bool:
 def test_every_text_file_is_opened_with_its_encoding() -> None:
     wrong = [
         f"{where}:{node.lineno}"
-        for where, tree in python_files()
-        for node in ast.walk(tree)
+        for where, nodes in python_files()
+        for node in nodes
         if isinstance(node, ast.Call) and opens_text_without_encoding(node)
     ]
     assert wrong == []
@@ -195,8 +205,8 @@ def test_the_check_of_encodings_can_tell_them_apart(source: str, wrong: bool) ->
     assert opens_text_without_encoding(call) is wrong
 
 
-def imported(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
+def imported(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    for node in nodes:
         if isinstance(node, ast.Import):
             yield from (alias.name.partition(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -222,10 +232,10 @@ def test_every_import_is_declared() -> None:
         for line in lines
     }
     wrong = []
-    for where, tree in python_files():
+    for where, nodes in python_files():
         # What the core alone has to run may import the core only.
         allowed = core | (set() if where.startswith(("ai_evolution/", "classes/")) else extras)
-        for name in sorted(set(imported(tree)) - set(sys.stdlib_module_names) - ours):
+        for name in sorted(set(imported(nodes)) - set(sys.stdlib_module_names) - ours):
             if canonicalize_name(IMPORT_NAMES.get(name, name)) not in allowed:
                 wrong.append(f"{where}: {name}")
     assert wrong == []

@@ -14,9 +14,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from itertools import accumulate
 from typing import Any
 
-from ai_evolution.atdf.losses import Conversion, Loss, by_keyword, join, keyword_of, leaves, missing
+from ai_evolution.atdf.losses import Conversion, Loss, by_keyword, join, keyword_of, leaves, same
 from ai_evolution.atdf.shapes import detect
 from ai_evolution.atdf.translation import READ, WRITE, Style, style_of, text_of
 from ai_evolution.errors import DocumentError, UsageError
@@ -103,17 +104,20 @@ def _convert_one(
 
 def losses_between(before: Any, after: Any, to: str) -> list[Loss]:
     """Return what of ``before`` is not in ``after``, whole branches in one, in document order."""
-    gone = {} if text_of(before) == text_of(after) else missing(before, after)
+    if text_of(before) == text_of(after):
+        return []
+    had, kept = dict(leaves(before)), dict(leaves(after))
+    gone = [at for at, value in had.items() if at not in kept or not same(kept[at], value)]
     if not gone:
         return []
     total: Counter[str] = Counter()
     lost: Counter[str] = Counter()
-    for pointer, _ in leaves(before):
+    is_gone = set(gone)
+    for pointer in had:
         ancestors = _ancestors(pointer)
         total.update(ancestors)
-        if pointer in gone:
+        if pointer in is_gone:
             lost.update(ancestors)
-    kept = dict(leaves(after))
     there = {branch for pointer in kept for branch in _ancestors(pointer)}
     roots = dict.fromkeys(
         next(one for one in _ancestors(at) if one == at or (lost[one] == total[one] and one not in there))
@@ -126,8 +130,7 @@ def _ancestors(pointer: str) -> list[str]:
     """Return the branches that hold a leaf, the outermost first, and then the leaf itself."""
     if not pointer:
         return [""]
-    cuts = [position for position, letter in enumerate(pointer) if letter == "/"][1:]
-    return [*(pointer[:cut] for cut in cuts), pointer]
+    return list(accumulate(pointer[1:].split("/"), "{}/{}".format, initial=""))[1:]
 
 
 def _at(value: Any, pointer: str) -> Any:

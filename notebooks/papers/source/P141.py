@@ -142,13 +142,12 @@ print(tr("red, then grey:", "rojo y gris:"), {name: row[1:] for name, row in row
 world = World("P141", SEED)
 TRIES = 2000
 print(tr("states drawn   no broken one seen   (1-q)^n", "estados sorteados   no se vio el fallo   (1-q)^n"))
-admitted = [s for s in STATES if says(CANDIDATES["B"], s)]
-q = rows["B"][1] / len(admitted)
+fine = [says(weakest, s) for s in STATES if says(CANDIDATES["B"], s)]  # how each admitted state ends
+q = rows["B"][1] / len(fine)
 for n in (1, 3, 5, 10, 20):
     unseen = 0
     for _ in range(TRIES):
-        drawn = world.random.choices(admitted, k=n)
-        unseen += all(says(weakest, s) for s in drawn)
+        unseen += all(world.random.choices(fine, k=n))
     print(f"{n:>8}{unseen / TRIES:>20.3f}{(1 - q) ** n:>14.3f}")
     assert abs(unseen / TRIES - (1 - q) ** n) < 0.03
 
