@@ -8,6 +8,7 @@ holds in both. The fridge that the server works with is drawn from the seed.
 from __future__ import annotations
 
 import functools
+import json
 import random
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
@@ -21,12 +22,14 @@ from ai_evolution.grading.blood_bank_checks import Case
 from ai_evolution.grading.task import Exercise, Sitting, run_anywhere
 from ai_evolution.mcp.behaviours import HANDSHAKE, MODERN, Behaviour, Call, Subject, examine
 from ai_evolution.mcp.behaviours import checks as known
-from ai_evolution.mcp.behaviours.wire import Wire
+from ai_evolution.mcp.behaviours.wire import META, Wire
 
 SLUG = "132-mcp"
 ERAS = (MODERN, HANDSHAKE)
 SPEC = "MCP 2026-07-28, "
 PATH = "/mcp"
+SHOWN = 2
+"""Exchanges that are told with what does not hold: the last ones."""
 
 Look = Callable[[Wire, Case], Awaitable[Any]]
 
@@ -133,6 +136,7 @@ def _table() -> Iterator[tuple[Behaviour, Look]]:
         SPEC + "Tools, Error Handling",
         {
             "another group": "isError with a text",
+            "another Rh factor": "isError with a text",
             "expired": "isError with a text",
             "no such unit": "isError with a text",
             "reserved already": "isError with a text",
@@ -299,7 +303,7 @@ def _subject(
         url,
         tools=checks.TOOLS,
         call=Call("find_units", {"group": "A+", "count": 2, "own_group_only": False}),
-        progress=checks.cooling(case.sound),
+        progress=checks.cooling(case.cold),
         revision=era,
         deadline=patience,
         http=http,
@@ -307,12 +311,38 @@ def _subject(
 
 
 def _both(modern: Any, handshake: Any) -> Observation:
-    """What the two eras showed, as one observation; the era is named where something differs."""
+    """What the two eras showed, as one observation; where they differ from what is expected, only that."""
     for era, one in zip(ERAS, (modern, handshake), strict=True):
         if not one.holds:
-            shown = tuple(Exchange(e.request, e.response) for e in one.exchange)
-            return Observation(one.id, {era: one.expected}, {era: one.observed}, shown)
+            expected, observed = one.expected, one.observed
+            if isinstance(expected, dict) and isinstance(observed, dict):
+                wrong = [name for name in expected if observed.get(name) != expected[name]]
+                expected, observed = (
+                    {name: each.get(name) for name in wrong} for each in (expected, observed)
+                )
+            shown = tuple(Exchange(_brief(e.request), _brief(e.response)) for e in one.exchange[-SHOWN:])
+            return Observation(one.id, {era: expected}, {era: observed}, shown)
     return Observation(modern.id, modern.expected, modern.observed)
+
+
+def _brief(text: str) -> str:
+    """Messages without what is in each of them: the revision, the names and abilities of both sides."""
+    return "\n".join(map(_brief_line, text.splitlines()))
+
+
+def _brief_line(line: str) -> str:
+    try:
+        message = json.loads(line)
+    except (ValueError, RecursionError):
+        return line
+    for part in ("params", "result"):
+        meta = (message.get(part) or {}).get("_meta") if isinstance(message.get(part), dict) else None
+        if isinstance(meta, dict):
+            kept = {key: value for key, value in meta.items() if not key.startswith(META)}
+            message[part] = {**message[part], "_meta": kept}
+            if not kept:
+                del message[part]["_meta"]
+    return json.dumps(message, ensure_ascii=False)
 
 
 def settings(seed: int) -> dict[str, Any]:

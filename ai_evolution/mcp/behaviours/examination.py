@@ -138,9 +138,7 @@ async def _observe(behaviour: Behaviour, door: _Door, deadline: float) -> tuple[
     return Observation(behaviour.id, behaviour.expected, observed, wrong), wire is not None and wire.answered
 
 
-def _chosen(
-    subject: Subject, only: Iterable[str] | None, behaviours: Mapping[str, Behaviour]
-) -> list[str]:
+def _chosen(subject: Subject, only: Iterable[str] | None, behaviours: Mapping[str, Behaviour]) -> list[str]:
     possible = applicable(subject, behaviours)
     if only is None:
         return list(possible)

@@ -16,6 +16,7 @@ and with it could not see names that are local to ``build``.
 """
 
 import asyncio
+import json
 import sys
 from typing import Any
 
@@ -71,8 +72,15 @@ def build(fridge: Fridge) -> MCPServer[Any]:
         states[unit] = "discarded"
         return {"unit": unit, "state": "discarded"}
 
-    # TODO 7: @server.resource("blood://shelf", mime_type="application/json") and, with a parameter unit,
-    #         "blood://units/{unit}"; for a unit that is not there, ResourceNotFoundError.
+    # Most behaviours look here for what became of a unit.
+    # TODO 7: for a unit that is not there, ResourceNotFoundError of mcp.server.mcpserver.exceptions; and a
+    #         resource blood://shelf: how many free units of each of the eight groups have not expired.
+    @server.resource("blood://units/{unit}", mime_type="application/json")
+    def one_unit(unit: str) -> str:
+        known = units[unit]
+        told = {"id": known.id, "group": known.group, "expires": known.expires, "state": states[unit]}
+        return json.dumps(told)
+
     # TODO 8: @server.prompt() def handover(ward: str) -> str. Without its ward it is MCPError(INVALID_PARAMS,
     #         ...): override get_prompt in Strict as well.
     return server
