@@ -1,8 +1,8 @@
 """The exercise of class 132: an MCP server for a blood bank, judged over HTTP in both eras.
 
 Here are the sentences, one per behaviour, in the order in which they are judged; what is looked at is in
-``blood_bank_checks``. Each behaviour is asked in revision 2026-07-28 and then in 2025-11-25, and holds when it
-holds in both. The fridge that the server works with is drawn from the seed.
+``blood_bank_checks``. Each behaviour is asked in revision 2026-07-28 and then in 2025-11-25, and holds when
+it holds in both. The fridge that the server works with is drawn from the seed.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ def _table() -> Iterator[tuple[Behaviour, Look]]:
     )
     yield told(
         "tools.described",
-        "The four tools are listed once each, in the same order each time, with a description and with schemas"
+        "The four tools are listed once each, in the same order each time, with a description and with"
+        " schemas"
         " of what goes in and of what comes out.",
         "Las cuatro herramientas aparecen una vez cada una, siempre en el mismo orden, con descripción y con"
         " esquemas de lo que entra y de lo que sale.",
@@ -99,7 +100,8 @@ def _table() -> Iterator[tuple[Behaviour, Look]]:
         "result.structured",
         "The structured content of find_units is valid against its published schema, and is also there as"
         " JSON text.",
-        "El contenido estructurado de find_units cumple su esquema publicado, y está también como texto JSON.",
+        "El contenido estructurado de find_units cumple su esquema publicado, y está también como texto"
+        " JSON.",
         SPEC + "Tools, Output Schema",
         {"breaches": [], "text": "the same, as text"},
         checks.result_structured,
@@ -108,7 +110,8 @@ def _table() -> Iterator[tuple[Behaviour, Look]]:
         "find.compatible",
         "find_units gives the units that suit the patient and have not expired, the right ones first, and"
         " says how many are missing.",
-        "find_units da las bolsas que sirven al paciente y no han caducado, en el orden debido, y dice cuántas"
+        "find_units da las bolsas que sirven al paciente y no han caducado, en el orden debido, y dice"
+        " cuántas"
         " faltan.",
         "exercise, the rules of the house",
         [],
@@ -131,7 +134,8 @@ def _table() -> Iterator[tuple[Behaviour, Look]]:
         "failure.told",
         "A reservation that breaks a rule (another group, expired, unknown, taken) ends in isError with a"
         " text, and nothing is reserved.",
-        "Una reserva que incumple una regla (otro grupo, caducada, desconocida, ya reservada) acaba en isError"
+        "Una reserva que incumple una regla (otro grupo, caducada, desconocida, ya reservada) acaba en"
+        " isError"
         " con un texto, y no se reserva nada.",
         SPEC + "Tools, Error Handling",
         {
@@ -146,9 +150,11 @@ def _table() -> Iterator[tuple[Behaviour, Look]]:
     )
     yield told(
         "progress.told",
-        "check_cooling reports progress that rises, with the caller's token (who gave none gets none), and ends"
+        "check_cooling reports progress that rises, with the caller's token (who gave none gets none),"
+        " and ends"
         " with the lowest and the highest reading and whether all lie from 2 to 6 degrees.",
-        "check_cooling avisa de un progreso que crece, con el token de quien llama (sin token, ninguno), y acaba"
+        "check_cooling avisa de un progreso que crece, con el token de quien llama (sin token, ninguno),"
+        " y acaba"
         " con la lectura más baja, la más alta y si todas están entre 2 y 6 grados.",
         SPEC + "Progress (the value MUST increase)",
         {"reports": "some", "token kept": True, "rising": True, "unasked": 0, "readings": []},
@@ -221,9 +227,11 @@ def _table() -> Iterator[tuple[Behaviour, Look]]:
     )
     yield told(
         "prompt.given",
-        "The prompt handover needs a ward (-32602 without), and names the ward and the units whose last day is"
+        "The prompt handover needs a ward (-32602 without), and names the ward and the units whose last"
+        " day is"
         " today.",
-        "El prompt handover exige una planta (-32602 si falta), y nombra la planta y las bolsas cuyo último día"
+        "El prompt handover exige una planta (-32602 si falta), y nombra la planta y las bolsas cuyo"
+        " último día"
         " es hoy.",
         SPEC + "Prompts, Error Handling",
         {

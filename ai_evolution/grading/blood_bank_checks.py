@@ -1,8 +1,8 @@
 """What is looked at in a server of class 132; the sentences are in ``blood_bank``.
 
-Each check talks to the server through a ``Wire`` of ``ai_evolution.mcp.behaviours`` and returns what it observed,
-in the shape of what is expected. A refusal counts only beside a call that succeeds, and whether something
-happened to a unit is read from its resource, not from what a tool says of itself.
+Each check talks to the server through a ``Wire`` of ``ai_evolution.mcp.behaviours`` and returns what it
+observed, in the shape of what is expected. A refusal counts only beside a call that succeeds, and whether
+something happened to a unit is read from its resource, not from what a tool says of itself.
 
 All that changes something is done to AB+ units, which suit nobody but AB+ patients: what ``find_units`` must
 answer for the others is the same whatever a server did before. It holds no solution: a student's file can
@@ -178,7 +178,7 @@ def ended(reply: Reply) -> str:
 # --- the checks -------------------------------------------------------------------------------
 
 
-async def tools_described(wire: Wire, case: Case) -> Any:
+async def tools_described(wire: Wire, _: Case) -> Any:
     found = await known.tools_described(wire)
     for tool in await wire.pages("tools/list", "tools"):
         if tool.get("name") in TOOLS and not isinstance(tool.get("outputSchema"), dict):
@@ -186,7 +186,7 @@ async def tools_described(wire: Wire, case: Case) -> Any:
     return {"faults": found, "order": await known.tools_order(wire)}
 
 
-async def arguments_enforced(wire: Wire, case: Case) -> Any:
+async def arguments_enforced(wire: Wire, _: Case) -> Any:
     return {
         "wrong types accepted": await known.arguments_types(wire),
         "beyond the limits accepted": await known.arguments_limits(wire),
@@ -195,7 +195,7 @@ async def arguments_enforced(wire: Wire, case: Case) -> Any:
     }
 
 
-async def result_structured(wire: Wire, case: Case) -> Any:
+async def result_structured(wire: Wire, _: Case) -> Any:
     return {"breaches": await known.result_structured(wire), "text": await known.result_twice(wire)}
 
 
@@ -264,7 +264,7 @@ async def progress_told(wire: Wire, case: Case) -> Any:
         given = at((await wire.call(cooling(unit))).response, "result", "structuredContent")
         readings = case.drawn["readings"][unit]
         wanted = {"unit": unit, "lowest": min(readings), "highest": max(readings)}
-        wanted["sound"] = 2 <= wanted["lowest"] and wanted["highest"] <= 6
+        wanted["sound"] = all(2 <= reading <= 6 for reading in readings)
         seen = {name: at(given, name) for name in wanted}
         if seen != wanted:
             wrong.append({"wanted": wanted, "seen": seen})
@@ -317,7 +317,7 @@ async def ask_refused(wire: Wire, case: Case) -> Any:
         "not sure": ("accept", {"sure": False}), "another form": ("accept", {"sure": "perhaps"}),
     }  # fmt: skip
     for what, (action, content) in answers.items():
-        # an answer that breaks the form may be refused by the protocol, or end the call: all is well but the deed
+        # an answer that breaks the form may end as it likes, but not in the deed
         with contextlib.suppress(Stop):
             await wire.ask(discard(unit), known.user(action, content))
         seen[what] = await state(wire, unit)

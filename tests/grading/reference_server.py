@@ -49,7 +49,7 @@ def suits(unit: Unit, group: str) -> bool:
 
 
 class Strict(MCPServer[Any]):
-    """What the SDK leaves open: an unknown tool, arguments that the schema forbids, a prompt without its own."""
+    """What the SDK leaves open: unknown tools, forbidden arguments, a prompt without its ward."""
 
     async def list_tools(self) -> list[Tool]:
         return [

@@ -53,7 +53,8 @@ SERVER_MUTANTS = (
     _m(
         "structure without text",
         "        return await super().call_tool(name, arguments, context)",
-        '        found = await super().call_tool(name, arguments, context)\n        if name == "find_units":\n'
+        "        found = await super().call_tool(name, arguments, context)\n"
+        '        if name == "find_units":\n'
         '            found = found.model_copy(update={"content": [TextContent(text="See the structure.")]})\n'
         "        return found",
         "result.structured",
@@ -102,14 +103,16 @@ SERVER_MUTANTS = (
     _m("gives anything to anybody", "if not suits(wanted, group):", "if False:", "failure.told"),
     _m(
         "tells the exception",
-        '        except LookupError:\n            raise ToolError(f"the log of unit {unit} cannot be read") from None',
+        "        except LookupError:\n"
+        '            raise ToolError(f"the log of unit {unit} cannot be read") from None',
         "        except LookupError as error:\n            raise ToolError(str(error)) from None",
         "crash.masked",
     ),
     _m(
         "a broken check keeps the unit",
         '        finally:\n            states[unit] = "free"\n',
-        '        except asyncio.CancelledError:\n            states[unit] = "free"\n            raise\n        states[unit] = "free"\n',
+        '        except asyncio.CancelledError:\n            states[unit] = "free"\n            raise\n'
+        '        states[unit] = "free"\n',
         "crash.masked",
     ),
     _m("says nothing while it works", "await ctx.report_progress(hour + 1, HOURS)", "pass", "progress.told"),
@@ -123,7 +126,8 @@ SERVER_MUTANTS = (
     _m(
         "a cancelled check keeps the unit",
         '            states[unit] = "free"\n        lowest',
-        '            if sys.exc_info()[0] is not asyncio.CancelledError:\n                states[unit] = "free"\n        lowest',
+        '            if sys.exc_info()[0] is not asyncio.CancelledError:\n                states[unit] = "free"\n'
+        "        lowest",
         "cancel.reaches",
     ),
     _m(
@@ -181,7 +185,8 @@ SERVER_MUTANTS = (
     _m(
         "guesses the ward",
         "        for prompt in await self.list_prompts():",
-        '        arguments = {"ward": "any", **(arguments or {})}\n        for prompt in await self.list_prompts():',
+        '        arguments = {"ward": "any", **(arguments or {})}\n'
+        "        for prompt in await self.list_prompts():",
         "prompt.given",
     ),
     _m(

@@ -8,6 +8,7 @@ import random
 import sys
 import types
 from collections.abc import Collection, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,13 +17,15 @@ from server_mutants import REFERENCE_SERVER, SERVER_MUTANTS, mutated_server
 
 from ai_evolution.grading import blood_bank
 from ai_evolution.grading import blood_bank_checks as checks
+from ai_evolution.grading.exercise import CheckReport
 from ai_evolution.grading.fridge import GROUPS, Fridge, example
 from ai_evolution.mcp.server import http_app
 from ai_evolution.network import Network
 
 ORIGIN = "http://127.0.0.1:8000"
 SOURCE = REFERENCE_SERVER.read_text(encoding="utf-8")
-CONTROLS = {"tools.unknown", "template.read"}
+STARTER = Path(__file__).parents[2] / "classes" / "132-mcp" / "exercise" / "starter.py"
+CONTROLS = {"tools.unknown"}
 """Asked of every mutant besides what it breaks, so that not everything fails."""
 
 
@@ -75,6 +78,28 @@ def test_a_mutant_is_caught_by_what_it_breaks_and_by_none_of_the_controls(mutant
 def test_every_behaviour_but_the_era_has_a_mutant_that_breaks_it_alone() -> None:
     alone = {one for mutant in SERVER_MUTANTS if len(mutant.breaks) == 1 for one in mutant.breaks}
     assert alone == set(blood_bank.BEHAVIOURS) - {"era.spoken"}
+
+
+def test_the_starter_starts_and_the_report_says_what_is_missing() -> None:
+    some = [
+        "era.spoken",
+        "tools.unknown",
+        "arguments.enforced",
+        "crash.masked",
+        "ask.refused",
+        "template.read",
+    ]
+    found = judged(STARTER.read_text(encoding="utf-8"), some)
+    assert [o.id for o in found.values() if o.holds] == ["era.spoken"]
+    text = CheckReport("132-mcp", "my_server.py", tuple(found.values())).text("en")
+    assert 'expected: {"2026-07-28": -32602}' in text
+    assert 'observed: {"2026-07-28": "isError"}' in text
+    assert r'"count: \"5\""' in text
+    assert '"leaks": ["lab.internal"' in text
+    assert '"declined": "discarded"' in text
+    assert 'observed: {"2026-07-28": {"no such unit": -32603}}' in text
+    assert "clientCapabilities" not in text
+    assert "my_server.py: 1 of 6 behaviours hold." in text
 
 
 LOW_LEVEL = """
