@@ -1,13 +1,14 @@
 """The exercise of class 132: an MCP server for a blood bank, judged over HTTP in both eras.
 
 Here are the sentences, one per behaviour, in the order in which they are judged; what is looked at is in
-``blood_bank_checks``. Each behaviour is asked in revision 2026-07-28 and then in 2025-11-25, and holds when it
-holds in both. The fridge that the server works with is drawn from the seed.
+``blood_bank_checks``. Each behaviour is asked in revision 2026-07-28 and then in 2025-11-25, and holds when
+it holds in both. The fridge that the server works with is drawn from the seed.
 """
 
 from __future__ import annotations
 
 import functools
+import json
 import random
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
@@ -21,12 +22,14 @@ from ai_evolution.grading.blood_bank_checks import Case
 from ai_evolution.grading.task import Exercise, Sitting, run_anywhere
 from ai_evolution.mcp.behaviours import HANDSHAKE, MODERN, Behaviour, Call, Subject, examine
 from ai_evolution.mcp.behaviours import checks as known
-from ai_evolution.mcp.behaviours.wire import Wire
+from ai_evolution.mcp.behaviours.wire import META, Wire
 
 SLUG = "132-mcp"
 ERAS = (MODERN, HANDSHAKE)
 SPEC = "MCP 2026-07-28, "
 PATH = "/mcp"
+SHOWN = 2
+"""Exchanges that are told with what does not hold: the last ones."""
 
 Look = Callable[[Wire, Case], Awaitable[Any]]
 
@@ -52,7 +55,8 @@ def _table() -> Iterator[tuple[Behaviour, Look]]:
     )
     yield told(
         "tools.described",
-        "The four tools are listed once each, in the same order each time, with a description and with schemas"
+        "The four tools are listed once each, in the same order each time, with a description and with"
+        " schemas"
         " of what goes in and of what comes out.",
         "Las cuatro herramientas aparecen una vez cada una, siempre en el mismo orden, con descripción y con"
         " esquemas de lo que entra y de lo que sale.",
@@ -96,7 +100,8 @@ def _table() -> Iterator[tuple[Behaviour, Look]]:
         "result.structured",
         "The structured content of find_units is valid against its published schema, and is also there as"
         " JSON text.",
-        "El contenido estructurado de find_units cumple su esquema publicado, y está también como texto JSON.",
+        "El contenido estructurado de find_units cumple su esquema publicado, y está también como texto"
+        " JSON.",
         SPEC + "Tools, Output Schema",
         {"breaches": [], "text": "the same, as text"},
         checks.result_structured,
@@ -105,7 +110,8 @@ def _table() -> Iterator[tuple[Behaviour, Look]]:
         "find.compatible",
         "find_units gives the units that suit the patient and have not expired, the right ones first, and"
         " says how many are missing.",
-        "find_units da las bolsas que sirven al paciente y no han caducado, en el orden debido, y dice cuántas"
+        "find_units da las bolsas que sirven al paciente y no han caducado, en el orden debido, y dice"
+        " cuántas"
         " faltan.",
         "exercise, the rules of the house",
         [],
@@ -128,11 +134,13 @@ def _table() -> Iterator[tuple[Behaviour, Look]]:
         "failure.told",
         "A reservation that breaks a rule (another group, expired, unknown, taken) ends in isError with a"
         " text, and nothing is reserved.",
-        "Una reserva que incumple una regla (otro grupo, caducada, desconocida, ya reservada) acaba en isError"
+        "Una reserva que incumple una regla (otro grupo, caducada, desconocida, ya reservada) acaba en"
+        " isError"
         " con un texto, y no se reserva nada.",
         SPEC + "Tools, Error Handling",
         {
             "another group": "isError with a text",
+            "another Rh factor": "isError with a text",
             "expired": "isError with a text",
             "no such unit": "isError with a text",
             "reserved already": "isError with a text",
@@ -142,9 +150,11 @@ def _table() -> Iterator[tuple[Behaviour, Look]]:
     )
     yield told(
         "progress.told",
-        "check_cooling reports progress that rises, with the caller's token (who gave none gets none), and ends"
+        "check_cooling reports progress that rises, with the caller's token (who gave none gets none),"
+        " and ends"
         " with the lowest and the highest reading and whether all lie from 2 to 6 degrees.",
-        "check_cooling avisa de un progreso que crece, con el token de quien llama (sin token, ninguno), y acaba"
+        "check_cooling avisa de un progreso que crece, con el token de quien llama (sin token, ninguno),"
+        " y acaba"
         " con la lectura más baja, la más alta y si todas están entre 2 y 6 grados.",
         SPEC + "Progress (the value MUST increase)",
         {"reports": "some", "token kept": True, "rising": True, "unasked": 0, "readings": []},
@@ -217,9 +227,11 @@ def _table() -> Iterator[tuple[Behaviour, Look]]:
     )
     yield told(
         "prompt.given",
-        "The prompt handover needs a ward (-32602 without), and names the ward and the units whose last day is"
+        "The prompt handover needs a ward (-32602 without), and names the ward and the units whose last"
+        " day is"
         " today.",
-        "El prompt handover exige una planta (-32602 si falta), y nombra la planta y las bolsas cuyo último día"
+        "El prompt handover exige una planta (-32602 si falta), y nombra la planta y las bolsas cuyo"
+        " último día"
         " es hoy.",
         SPEC + "Prompts, Error Handling",
         {
@@ -299,7 +311,7 @@ def _subject(
         url,
         tools=checks.TOOLS,
         call=Call("find_units", {"group": "A+", "count": 2, "own_group_only": False}),
-        progress=checks.cooling(case.sound),
+        progress=checks.cooling(case.cold),
         revision=era,
         deadline=patience,
         http=http,
@@ -307,12 +319,38 @@ def _subject(
 
 
 def _both(modern: Any, handshake: Any) -> Observation:
-    """What the two eras showed, as one observation; the era is named where something differs."""
+    """What the two eras showed, as one observation; where they differ from what is expected, only that."""
     for era, one in zip(ERAS, (modern, handshake), strict=True):
         if not one.holds:
-            shown = tuple(Exchange(e.request, e.response) for e in one.exchange)
-            return Observation(one.id, {era: one.expected}, {era: one.observed}, shown)
+            expected, observed = one.expected, one.observed
+            if isinstance(expected, dict) and isinstance(observed, dict):
+                wrong = [name for name in expected if observed.get(name) != expected[name]]
+                expected, observed = (
+                    {name: each.get(name) for name in wrong} for each in (expected, observed)
+                )
+            shown = tuple(Exchange(_brief(e.request), _brief(e.response)) for e in one.exchange[-SHOWN:])
+            return Observation(one.id, {era: expected}, {era: observed}, shown)
     return Observation(modern.id, modern.expected, modern.observed)
+
+
+def _brief(text: str) -> str:
+    """Messages without what is in each of them: the revision, the names and abilities of both sides."""
+    return "\n".join(map(_brief_line, text.splitlines()))
+
+
+def _brief_line(line: str) -> str:
+    try:
+        message = json.loads(line)
+    except (ValueError, RecursionError):
+        return line
+    for part in ("params", "result"):
+        meta = (message.get(part) or {}).get("_meta") if isinstance(message.get(part), dict) else None
+        if isinstance(meta, dict):
+            kept = {key: value for key, value in meta.items() if not key.startswith(META)}
+            message[part] = {**message[part], "_meta": kept}
+            if not kept:
+                del message[part]["_meta"]
+    return json.dumps(message, ensure_ascii=False)
 
 
 def settings(seed: int) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """What is looked at in a server of class 132; the sentences are in ``blood_bank``.
 
-Each check talks to the server through a ``Wire`` of ``ai_evolution.mcp.behaviours`` and returns what it observed,
-in the shape of what is expected. A refusal counts only beside a call that succeeds, and whether something
-happened to a unit is read from its resource, not from what a tool says of itself.
+Each check talks to the server through a ``Wire`` of ``ai_evolution.mcp.behaviours`` and returns what it
+observed, in the shape of what is expected. A refusal counts only beside a call that succeeds, and whether
+something happened to a unit is read from its resource, not from what a tool says of itself.
 
 All that changes something is done to AB+ units, which suit nobody but AB+ patients: what ``find_units`` must
 answer for the others is the same whatever a server did before. It holds no solution: a student's file can
@@ -31,7 +31,7 @@ MOST = 6
 WARDS = ("Ward 7", "Intensivstation", "Planta 3ª", "Kinderklinik", "Urgencias")
 MINE = "AB+"
 PER_ERA = 8
-STEPS = 40
+STEPS = 20
 STEP = 0.05
 """Seconds between two looks at a unit whose state is to change."""
 
@@ -55,13 +55,16 @@ def draw(chance: random.Random) -> dict[str, Any]:
     for group in chance.sample(others, 3):
         put(group, 0)
     put(MINE, -1)
-    for days in chance.sample(range(3, 60), 2 * PER_ERA + 3):
+    for days in chance.sample(range(3, 60), 2 * PER_ERA + 4):
         put(MINE, days)
     mine = sorted((unit[2], unit[0]) for unit in units if unit[1] == MINE)
     slow, broken = mine[-1][1], mine[-2][1]
     chance.shuffle(units)
     readings = {unit[0]: [chance.randrange(20, 61) / 10 for _ in range(HOURS)] for unit in units}
-    readings[mine[-3][1]][chance.randrange(HOURS)] = chance.choice((1.9, 6.1))
+    readings[mine[-3][1]][chance.randrange(HOURS)] = 1.9
+    readings[mine[-4][1]][chance.randrange(HOURS)] = 6.1
+    for _, unit in mine[: 2 * PER_ERA]:
+        readings[unit][:2] = [6.0, 2.0]
     secret = f"lab.internal/{chance.randrange(1 << 40):010x}"
     return {
         "today": today.isoformat(), "units": units, "slow": slow, "broken": broken,
@@ -92,9 +95,13 @@ class Case:
         return self._mine[2 * n + (self.revision != MODERN)]
 
     @property
-    def sound(self) -> str:
-        """A unit whose log can be read, and shows a degree too many or too few."""
+    def cold(self) -> str:
+        """A unit whose log can be read, and shows a tenth of a degree too few."""
         return self._mine[-3]
+
+    @property
+    def warm(self) -> str:
+        return self._mine[-4]
 
     @property
     def expired(self) -> str:
@@ -146,7 +153,11 @@ async def read(wire: Wire, uri: str) -> Any:
 
 
 async def state(wire: Wire, unit: str) -> Any:
-    return at(await read(wire, TEMPLATE.format(unit=unit)), "state")
+    """What its resource says of a unit: most checks look there for what happened."""
+    try:
+        return at(await read(wire, TEMPLATE.format(unit=unit)), "state")
+    except Stop as stop:
+        raise Stop(f"the state of a unit cannot be read; {stop.args[0]}") from None
 
 
 async def becomes(wire: Wire, unit: str, wanted: str) -> Any:
@@ -167,7 +178,7 @@ def ended(reply: Reply) -> str:
 # --- the checks -------------------------------------------------------------------------------
 
 
-async def tools_described(wire: Wire, case: Case) -> Any:
+async def tools_described(wire: Wire, _: Case) -> Any:
     found = await known.tools_described(wire)
     for tool in await wire.pages("tools/list", "tools"):
         if tool.get("name") in TOOLS and not isinstance(tool.get("outputSchema"), dict):
@@ -175,7 +186,7 @@ async def tools_described(wire: Wire, case: Case) -> Any:
     return {"faults": found, "order": await known.tools_order(wire)}
 
 
-async def arguments_enforced(wire: Wire, case: Case) -> Any:
+async def arguments_enforced(wire: Wire, _: Case) -> Any:
     return {
         "wrong types accepted": await known.arguments_types(wire),
         "beyond the limits accepted": await known.arguments_limits(wire),
@@ -184,12 +195,11 @@ async def arguments_enforced(wire: Wire, case: Case) -> Any:
     }
 
 
-async def result_structured(wire: Wire, case: Case) -> Any:
+async def result_structured(wire: Wire, _: Case) -> Any:
     return {"breaches": await known.result_structured(wire), "text": await known.result_twice(wire)}
 
 
 async def find_compatible(wire: Wire, case: Case) -> Any:
-    wrong = []
     asked = [(case.patient, case.chance.randint(1, MOST), False) for _ in range(5)]
     asked += [("O-", MOST, False), ("AB-", MOST, False), (case.patient, MOST, True)]
     for group, count, own_only in asked:
@@ -199,8 +209,8 @@ async def find_compatible(wire: Wire, case: Case) -> Any:
         given = at(reply.response, "result", "structuredContent")
         seen = {name: at(given, name) for name in wanted}
         if seen != wanted:
-            wrong.append({"for": group, "count": count, "own": own_only, "wanted": wanted, "seen": seen})
-    return wrong[:1]
+            return [{"for": group, "count": count, "own": own_only, "wanted": wanted, "seen": seen}]
+    return []
 
 
 async def reserve_once(wire: Wire, case: Case) -> Any:
@@ -223,7 +233,8 @@ async def failure_told(wire: Wire, case: Case) -> Any:
         raise Stop(f"a reservation that should succeed does not: {good.outcome}")
     wrong = case.mine(2)
     tried = {
-        "another group": reserve(wrong, case.patient), "expired": reserve(case.expired),
+        "another group": reserve(wrong, case.chance.choice(("O-", "O+", "A-", "A+", "B-", "B+"))),
+        "another Rh factor": reserve(wrong, "AB-"), "expired": reserve(case.expired),
         "no such unit": reserve("U0000"), "reserved already": reserve(case.mine(1)),
     }  # fmt: skip
     seen = {what: ended(await wire.call(call)) for what, call in tried.items()}
@@ -237,7 +248,7 @@ async def crash_masked(wire: Wire, case: Case) -> Any:
     said = b"".join(wire.transport.heard).decode("utf-8", "replace")
     said += json.dumps(reply.response, ensure_ascii=False)
     leaks = [each for each in (*case.drawn["secret"].split("/"), "LookupError", *LEAKS) if each in said]
-    good = await wire.call(cooling(case.sound))
+    good = await wire.call(cooling(case.cold))
     return {
         "ends": ended(reply),
         "leaks": leaks,
@@ -249,11 +260,11 @@ async def crash_masked(wire: Wire, case: Case) -> Any:
 async def progress_told(wire: Wire, case: Case) -> Any:
     told = await known.progress_told(wire)
     wrong = []
-    for unit in (case.sound, case.mine(7)):
+    for unit in (case.cold, case.warm, case.mine(7)):
         given = at((await wire.call(cooling(unit))).response, "result", "structuredContent")
         readings = case.drawn["readings"][unit]
         wanted = {"unit": unit, "lowest": min(readings), "highest": max(readings)}
-        wanted["sound"] = 2 <= wanted["lowest"] and wanted["highest"] <= 6
+        wanted["sound"] = all(2 <= reading <= 6 for reading in readings)
         seen = {name: at(given, name) for name in wanted}
         if seen != wanted:
             wrong.append({"wanted": wanted, "seen": seen})
@@ -265,6 +276,8 @@ async def cancel_reaches(wire: Wire, case: Case) -> Any:
     running = asyncio.create_task(wire.call(cooling(unit), request_id=request_id))
     try:
         during = await becomes(wire, unit, "checking")
+        if during != "checking":
+            raise Stop(f"a unit that is being checked is {during}, not checking")
         taken = await wire.call(reserve(unit))
     finally:
         answered = await known.cancel(wire, running, request_id)
@@ -304,7 +317,7 @@ async def ask_refused(wire: Wire, case: Case) -> Any:
         "not sure": ("accept", {"sure": False}), "another form": ("accept", {"sure": "perhaps"}),
     }  # fmt: skip
     for what, (action, content) in answers.items():
-        # an answer that breaks the form may be refused by the protocol, or end the call: all is well but the deed
+        # an answer that breaks the form may end as it likes, but not in the deed
         with contextlib.suppress(Stop):
             await wire.ask(discard(unit), known.user(action, content))
         seen[what] = await state(wire, unit)

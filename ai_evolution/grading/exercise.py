@@ -2,9 +2,9 @@
 
 ``check_exercise`` reads the file once, copies it into a fresh directory, starts it in a child process
 (``child``, ``host``) and lets the exercise of the class judge it: ``trips`` talks to an agent over HTTP,
-``blood_bank`` to an MCP server, ``renewals`` to a tool over lines of JSON. The verdict is made and kept in this process. Whatever the file
-does, at the end nothing of it is left running, and the outcome is a ``CheckReport``; only a file that cannot
-be read is an error.
+``blood_bank`` to an MCP server, ``renewals`` to a tool over lines of JSON. The verdict is made and kept in
+this process. Whatever the file does, at the end nothing of it is left running, and the outcome is a
+``CheckReport``; only a file that cannot be read is an error.
 """
 
 from __future__ import annotations

@@ -38,8 +38,8 @@ class Fridge:
     async def reading(self, unit: str, hour: int) -> float:
         """Degrees Celsius beside a unit, ``hour`` hours ago (0 to ``HOURS`` - 1).
 
-        One sensor hangs, another has a log that cannot be read; both are outside your server, as the sensors of
-        any house are. Raises LookupError when there is no such log.
+        One sensor hangs, another has a log that cannot be read; both are outside your server, as sensors are.
+        Raises LookupError when there is no such log.
         """
         if unit == self._drawn["slow"]:
             await asyncio.sleep(SLOW)

@@ -38,6 +38,7 @@ import ctypes
 import inspect
 import io
 import json
+import logging
 import os
 import select
 import signal
@@ -385,6 +386,7 @@ def _mcp_app(module: Any, config: dict[str, Any], name: str) -> Any:
     from ai_evolution.grading.fridge import Fridge
     from ai_evolution.mcp.server import http_app
 
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
     fridge = Fridge(config["fridge"])
     built = _attempt("build", name, lambda: module.build(fridge))
     if inspect.iscoroutine(built):

@@ -57,8 +57,8 @@ class Exercise:
 
     ``file`` is what it is called in a submission, ``entry`` the function that it must define, ``wanted``
     what that returns. ``names`` calls what was built as the sentences need it (``of``, ``to``, ``your``).
-    ``settings`` makes what the child is told at its start, from the seed; what stands in ``tokens`` there is cut out of
-    what it prints. ``behaviours`` are in the order in which they are judged.
+    ``settings`` makes what the child is told at its start, from the seed; what stands in ``tokens`` there is
+    cut out of what it prints. ``behaviours`` are in the order in which they are judged.
     """
 
     class_slug: str

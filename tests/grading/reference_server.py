@@ -49,7 +49,7 @@ def suits(unit: Unit, group: str) -> bool:
 
 
 class Strict(MCPServer[Any]):
-    """What the SDK leaves open: an unknown tool, arguments that the schema forbids, a prompt without its own."""
+    """What the SDK leaves open: unknown tools, forbidden arguments, a prompt without its ward."""
 
     async def list_tools(self) -> list[Tool]:
         return [
@@ -104,7 +104,9 @@ def build(fridge: Fridge) -> MCPServer[Any]:
     ) -> Found:
         """Find free units of red cells that suit a patient, the best first. Changes nothing."""
         fit = [
-            unit for unit in units.values() if states[unit.id] == "free" and fresh(unit) and suits(unit, group)
+            unit
+            for unit in units.values()
+            if states[unit.id] == "free" and fresh(unit) and suits(unit, group)
         ]
         if own_group_only:
             fit = [unit for unit in fit if unit.group == group]
@@ -142,9 +144,7 @@ def build(fridge: Fridge) -> MCPServer[Any]:
         )
 
     @server.tool(annotations=DESTROYS)
-    async def discard_unit(
-        unit: UnitId, answer: Annotated[ElicitationResult[Sure], Resolve(ask)]
-    ) -> Changed:
+    async def discard_unit(unit: UnitId, answer: Annotated[ElicitationResult[Sure], Resolve(ask)]) -> Changed:
         """Throw a unit away, if the person agrees."""
         free(unit)
         if not isinstance(answer, AcceptedElicitation) or not answer.data.sure:
@@ -164,9 +164,7 @@ def build(fridge: Fridge) -> MCPServer[Any]:
         if unit not in units:
             raise ResourceNotFoundError(f"there is no unit {unit}")
         known = units[unit]
-        return json.dumps(
-            {"id": unit, "group": known.group, "expires": known.expires, "state": states[unit]}
-        )
+        return json.dumps({"id": unit, "group": known.group, "expires": known.expires, "state": states[unit]})
 
     @server.prompt()
     def handover(ward: str) -> str:

@@ -13,7 +13,7 @@ from ai_evolution.grading import rubric
 
 CLASSES = Path(__file__).parents[2] / "classes"
 CLASS = CLASSES / "134-a2a"
-SLUGS = ("131-contracts", "134-a2a")
+SLUGS = ("131-contracts", "132-mcp", "134-a2a")
 
 
 @pytest.mark.parametrize("slug", SLUGS)
@@ -52,6 +52,7 @@ def test_every_question_has_a_criterion_of_acceptance(page: str, accepted: str, 
 
 NAMED = {
     "131-contracts": ("contract.", "repair.", "translate.", "version.", "sla.", "role.", "net."),
+    "132-mcp": ("mcp.",),
     "134-a2a": ("a2a.", "ways.", "kqml."),
 }
 

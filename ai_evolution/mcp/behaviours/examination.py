@@ -44,16 +44,16 @@ async def examine(
     ``only`` restricts to some ids; behaviours whose call is absent are left out unless ``only`` names
     them, which is a ``UsageError``, as are an unknown id and a revision that is not one of two.
     ``deadline`` (seconds) is for the whole examination: what was not reached is observed as not
-    reached. ``behaviours`` are others than ours, by their ids; ``seen`` is told each observation as it is
-    made, and what it raises ends the examination. Nothing that the server does raises. After three checks in a row without a single answer
-    the rest is not tried.
+    reached. ``behaviours`` are others than ours, by their ids. ``seen`` is told each observation as it is
+    made, and what it raises ends the examination. Nothing that the server does raises. After three checks in
+    a row without a single answer the rest is not tried.
     """
     if subject.revision not in (MODERN, HANDSHAKE):
         raise UsageError(f"revision {subject.revision!r} is not examined; accepted: {MODERN}, {HANDSHAKE}")
     ids = _chosen(subject, only, behaviours)
     ends = None if deadline is None else time.monotonic() + deadline
     silent = 0
-    observations = []
+    observations: list[Observation] = []
     door = _Door(subject)
     try:
         for each in ids:
@@ -138,9 +138,7 @@ async def _observe(behaviour: Behaviour, door: _Door, deadline: float) -> tuple[
     return Observation(behaviour.id, behaviour.expected, observed, wrong), wire is not None and wire.answered
 
 
-def _chosen(
-    subject: Subject, only: Iterable[str] | None, behaviours: Mapping[str, Behaviour]
-) -> list[str]:
+def _chosen(subject: Subject, only: Iterable[str] | None, behaviours: Mapping[str, Behaviour]) -> list[str]:
     possible = applicable(subject, behaviours)
     if only is None:
         return list(possible)
