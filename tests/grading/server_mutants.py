@@ -126,7 +126,8 @@ SERVER_MUTANTS = (
     _m(
         "a cancelled check keeps the unit",
         '            states[unit] = "free"\n        lowest',
-        '            if sys.exc_info()[0] is not asyncio.CancelledError:\n                states[unit] = "free"\n'
+        "            if sys.exc_info()[0] is not asyncio.CancelledError:\n"
+        '                states[unit] = "free"\n'
         "        lowest",
         "cancel.reaches",
     ),

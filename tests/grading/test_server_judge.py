@@ -120,6 +120,10 @@ def build(fridge):
 @pytest.mark.parametrize(
     ("schema", "result"),
     [
+        (
+            '{"type": "object", "properties": {"group": {"pattern": "^(([a-z_])+.)+[A-Z]$"}}}',
+            't.CallToolResult(content=[t.TextContent(text="A+")], structured_content={"group": "A+"})',
+        ),
         ('{"type": "object", "properties": {"group": {"type": 7}}}', "t.CallToolResult(content=[])"),
         (
             '{"type": "object", "$ref": "#"}',
