@@ -60,9 +60,11 @@ def _quiet() -> Iterator[None]:
     logging.disable(logging.NOTSET)
 
 
-def test_the_reference_server_shows_every_behaviour_and_each_is_told_as_it_is_seen() -> None:
+@pytest.mark.parametrize("name", ["reference_server.py", "contract_server.py"])
+def test_a_solution_shows_every_behaviour_and_each_is_told_as_it_is_seen(name: str) -> None:
     told: list[Any] = []
-    found = judged(SOURCE, seed=7, seen=told.append)
+    source = REFERENCE_SERVER.with_name(name).read_text(encoding="utf-8")
+    found = judged(source, seed=7, seen=told.append)
     assert {o.id: o.observed for o in found.values() if not o.holds} == {}
     assert list(found) == list(blood_bank.BEHAVIOURS) == [o.id for o in told]
 
@@ -120,6 +122,10 @@ def build(fridge):
 @pytest.mark.parametrize(
     ("schema", "result"),
     [
+        (
+            '{"type": "object", "properties": {"group": {"pattern": "^(([a-z_])+.)+[A-Z]$"}}}',
+            't.CallToolResult(content=[t.TextContent(text="A+")], structured_content={"group": "A+"})',
+        ),
         ('{"type": "object", "properties": {"group": {"type": 7}}}', "t.CallToolResult(content=[])"),
         (
             '{"type": "object", "$ref": "#"}',

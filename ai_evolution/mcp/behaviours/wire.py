@@ -12,7 +12,8 @@ import contextlib
 import itertools
 import json
 import os
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+import re
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -22,6 +23,8 @@ from ai_evolution.mcp.behaviours.subject import MODERN, Call, Exchange, Subject
 
 MAX_BODY = 4_000_000
 MAX_PAGES = 50
+MAX_REFERENCES = 16
+MAX_PARTS = 2_000
 SHOWN = 1_500
 SHOWN_EXCHANGES = 6
 SILENCE = 3
@@ -377,6 +380,33 @@ def _expect(response: Message, request: Message, status: int | None) -> None:
         raise Stop(f"a response with another id than the request's{where}")
 
 
+# ----------------------------------------------------------------------------------- schemas
+
+
+def heavy_parts(schema: Any) -> Iterator[str]:
+    """What in a stranger's schema might never come to an end: here nothing interrupts its evaluation."""
+    waiting, references, size = [schema], 0, 0
+    while waiting:
+        here = waiting.pop()
+        size += 1
+        if isinstance(here, dict):
+            waiting += here.values()
+            references += sum(key.endswith("Ref") or key == "$ref" for key in here)
+            named = here.get("patternProperties")
+            for pattern in (here.get("pattern"), *(named if isinstance(named, dict) else ())):
+                if isinstance(pattern, str) and _is_slow(pattern):
+                    yield f"the pattern {pattern[:60]!r} repeats what repeats"
+        elif isinstance(here, list):
+            waiting += here
+    if references > MAX_REFERENCES or size > MAX_PARTS:
+        yield f"{references} references, {size} parts; at most {MAX_REFERENCES}, {MAX_PARTS}"
+
+
+def _is_slow(pattern: str) -> bool:
+    unbounded = len(re.findall(r"[*+]|\{\d*,\}", pattern))
+    return len(pattern) > 200 or unbounded > 3 or bool(re.search(r"\)[*+{]|\\\d", pattern))
+
+
 # ------------------------------------------------------------------------------ conversation
 
 
@@ -518,9 +548,12 @@ class Wire:
         raise Stop(f"{method}: more than {MAX_PAGES} pages")
 
     async def tool(self, name: str) -> dict[str, Any]:
-        """The tool's own entry in tools/list."""
+        """The tool's own entry in tools/list; ``Stop`` where its schemas might keep a validator for ever."""
         for tool in await self.pages("tools/list", "tools"):
             if tool.get("name") == name:
+                for schema in (tool.get("inputSchema"), tool.get("outputSchema")):
+                    if heavy := next(heavy_parts(schema), None):
+                        raise Stop(f"a schema of {name} that is not evaluated: {heavy}")
                 return tool
         raise Stop(f"no tool {name!r} in tools/list")
 
