@@ -116,6 +116,12 @@ ENGLISH = (
     )
     .replace("Fecha y hora de inicio.", "Date and time of the start.")
     .replace("Fecha y hora de fin.", "Date and time of the end.")
+    .replace("Mensaje confirmando el resultado exitoso.", "Message that confirms the success.")
+    .replace('Código de error (p. ej. "400").', 'Code of the error ("400", say).')
+    .replace("Mensaje legible explicando el error.", "Message that explains the error to a person.")
+    .replace("Campos o valores que causaron el fallo.", "Fields or values that caused the failure.")
+    .replace("Lo que el sistema esperaba recibir.", "What the system expected.")
+    .replace("Instrucciones para corregir el error.", "What to do about the error.")
     .replace(
         "'Start' es anterior a 'End' y ambas son posteriores a 'Ahora'",
         "'Start' is before 'End' and both are after 'Now'",
