@@ -24,10 +24,8 @@ from itertools import chain, islice
 from math import ceil, floor, inf
 from typing import Any, NamedTuple
 
-from referencing import Registry
-
 from ai_evolution.atdf.losses import escape
-from ai_evolution.atdf.schemas import check_schema, dialect, problems
+from ai_evolution.atdf.schemas import TooMuch, accepts, bounded, check_schema, dialect, problems
 from ai_evolution.atdf.witnesses import formatted, matching, numbers_near, texts_of_length
 
 MAX_STEPS = 4_000
@@ -109,7 +107,7 @@ def containment(left: Any, right: Any) -> Verdict:
         if faults := check_schema(schema):
             return Verdict(undecided=(f"the {name} schema itself is wrong: {faults[0].message}",))
     one, two = Side(left), Side(right)
-    whole, other = Part(one, left, ""), Part(two, right, "")
+    whole, other = Part(one, one.root, ""), Part(two, two.root, "")
     if _same(whole, other):
         return Verdict()
     if one.tangled or two.tangled:
@@ -127,7 +125,7 @@ def _settled(comparison: _Comparison, left: Part, right: Part) -> Verdict:
             place = (hole.pointer, hole.keyword)
             if place in breaks:
                 continue
-            witness = _confirmed(hole, left.schema, right.schema)
+            witness = _confirmed(hole, left.side.given, right.side.given)
             if witness is None:
                 unsettled[place] = None
             else:
@@ -160,10 +158,10 @@ class Side:
     """One of the two documents: its dialect, its references, its schemas seen as 2020-12 would write them."""
 
     def __init__(self, root: Any) -> None:
-        self.root = root
+        self.given = root
         self.draft = dialect(root)
         self.words = frozenset(self.draft.VALIDATORS)
-        self.validator = self.draft(root, registry=Registry(), format_checker=self.draft.FORMAT_CHECKER)
+        self.root, self.validator = bounded(root)
         self._views: dict[int, dict[str, Any]] = {}
         self._texts: dict[int, str] = {}
         text = json.dumps(root)
@@ -218,9 +216,14 @@ class Side:
         return here, at
 
     def accepts(self, schema: Any, value: Any) -> bool:
-        """Whether a schema of this document accepts ``value``; False where that can't be evaluated."""
+        """Whether a schema of this document accepts ``value``; False where that can't be evaluated.
+
+        Raises ``_TooMuch`` where it would take too long: so would each of the other values.
+        """
         try:
-            return bool(self.validator.evolve(schema=schema).is_valid(value))
+            return accepts(self.validator.evolve(schema=schema), value)
+        except TooMuch:
+            raise _TooMuch from None
         except (
             Exception
         ):  # whatever a strange pattern or number may raise: the value is of no use as a witness

@@ -14,6 +14,7 @@ found out about a schema is remembered by its text, so a schema may be changed b
 
 from __future__ import annotations
 
+import copy
 import json
 import re
 import threading
@@ -96,6 +97,25 @@ def problems(value: Any, schema: Any, *, limit: int = 50) -> list[Problem]:
     return _evaluate(known.validator, value, limit)
 
 
+class TooMuch(Exception):
+    """More references and combinations than are followed."""
+
+
+def bounded(schema: Any) -> tuple[Any, Any]:
+    """A copy of ``schema`` without any ``$schema``, and a validator of it for ``accepts``.
+
+    Whoever evolves the validator to a part of that copy keeps the bound on its work.
+    """
+    draft, alone = dialect(schema), _without_dialects(copy.deepcopy(schema))
+    return alone, _bounded(draft)(alone, registry=Registry(), format_checker=draft.FORMAT_CHECKER)
+
+
+def accepts(validator: Any, value: Any) -> bool:
+    """Whether a ``bounded`` validator accepts ``value``. Raises ``TooMuch``, and what the schema causes."""
+    _STEPS.begin(value)
+    return bool(validator.is_valid(value))
+
+
 def _evaluate(validator: Any, value: Any, limit: int) -> list[Problem]:
     found: list[Problem] = []
     _STEPS.begin(value)
@@ -108,7 +128,7 @@ def _evaluate(validator: Any, value: Any, limit: int) -> list[Problem]:
         found.append(
             Problem("", "the value, or the schema's references, go too deep to be evaluated", "$ref")
         )
-    except _TooMuch:
+    except TooMuch:
         found.append(Problem("", "evaluating the schema takes too long: its references multiply", "$ref"))
     except Unresolvable as error:
         found.append(Problem("", f"the reference {_shown(error.ref)} leads nowhere", "$ref"))
@@ -120,10 +140,6 @@ def _evaluate(validator: Any, value: Any, limit: int) -> list[Problem]:
 
 
 # --- a bound on the work
-
-
-class _TooMuch(Exception):
-    """More references and combinations than are followed."""
 
 
 class _Steps(threading.local):
@@ -140,7 +156,7 @@ class _Steps(threading.local):
         self.left -= 1
         if self.left < 0:
             if self.counted:
-                raise _TooMuch
+                raise TooMuch
             self.counted, self.left = True, max(0, STEPS_EACH * _values(self.value) - MAX_STEPS)
 
 

@@ -2,6 +2,7 @@
 
 A check yields looks (what, expected, seen). The first that differs is told, with its exchange; ``Broken``
 (a silence, a flood, a hang-up) ends the behaviour, and the next one gets a fresh child, three times at most.
+Schemas and patterns that a student wrote are evaluated here, in our own process; an alarm ends that.
 """
 
 from __future__ import annotations
@@ -9,8 +10,11 @@ from __future__ import annotations
 import json
 import random
 import re
+import signal
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -28,8 +32,10 @@ SILENCES = 3
 SHOWN = 1
 """Exchanges that are told with what does not hold: the last ones."""
 MAX_DOCUMENT = 64 << 10
-UNBOUNDED = 2
-"""Repetitions without an end in one pattern of a document."""
+LONGEST_PATTERN, REPEATED, OPTIONAL = 200, 2, 4
+"""Characters, repetitions of no fixed number, and question marks in one pattern of a document."""
+GRACE = 1.0
+"""Seconds after the end of a behaviour's time at which our own work on it is interrupted."""
 
 
 class Look(NamedTuple):
@@ -82,10 +88,14 @@ class Examiner:
         if isinstance(document, dict) and "raised" in document:
             return str(document["raised"])
         if slow := next(_slow_patterns(document), None):
-            return f"the pattern {slow[:60]!r}: at most {UNBOUNDED} of * + {{n,}}, no repeated group"
+            return (
+                f"the pattern {slow[:60]!r}: at most {LONGEST_PATTERN} characters, {REPEATED} of * + {{n,m}} "
+                f"and {OPTIONAL} of ?, no repeated group"
+            )
         form = detect(document).form
         if form != "atdf-tool":
-            return f"a document of the form {form}; tool: {{name, description, input, output}} is wanted"
+            known = f"the form {form}" if form else "no known form"
+            return f"a document of {known}; tool: {{name, description, input, output}} is wanted"
         try:
             (found,) = read(document, "atdf-tool")
         except (AiEvolutionError, ValueError) as error:
@@ -96,7 +106,7 @@ class Examiner:
 def _slow_patterns(value: Any) -> Iterator[str]:
     """The regular expressions of a document that a hostile text could keep busy for ever.
 
-    They are evaluated in our own process, where nothing can interrupt them.
+    It is a first sieve, and says what to change; what gets through it is met by ``_alarm``.
     """
     waiting = [value]
     while waiting:
@@ -113,8 +123,13 @@ def _slow_patterns(value: Any) -> Iterator[str]:
 
 
 def _is_slow(pattern: str) -> bool:
-    unbounded = len(re.findall(r"[*+]|\{\d*,\}", pattern))
-    return len(pattern) > 100 or unbounded > UNBOUNDED or bool(re.search(r"\)[*+{]|\\\d", pattern))
+    repeated = len(re.findall(r"[*+]|\{\d*,\d*\}", pattern))
+    return (
+        len(pattern) > LONGEST_PATTERN
+        or repeated > REPEATED
+        or len(re.findall(r"(?<!\()\?", pattern)) > OPTIONAL
+        or bool(re.search(r"\)[*+{]|\\\d", pattern))
+    )
 
 
 def shown(value: Any) -> str:
@@ -131,6 +146,36 @@ def _plain(value: Any) -> Any:
     if text.endswith("…"):
         return text
     return json.loads(text, parse_constant=str)
+
+
+class TooSlow(BaseException):
+    """Our own work on what a student wrote takes too long. No ``except Exception`` holds it up."""
+
+
+@contextmanager
+def _alarm(seconds: float) -> Iterator[None]:
+    """Raise ``TooSlow`` in here after so many seconds. Only where there are alarms: POSIX, the main thread.
+
+    Regular expressions look for signals while they work, so this ends one that would never come back.
+    """
+    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def ring(*_: object) -> None:
+        raise TooSlow
+
+    before = signal.signal(signal.SIGALRM, ring)
+    began = time.monotonic()
+    theirs = signal.setitimer(signal.ITIMER_REAL, max(seconds, 0.01), 1.0)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before or signal.SIG_DFL)
+        if theirs[0]:  # somebody else waits for an alarm, pytest for example
+            left = max(theirs[0] - (time.monotonic() - began), 0.01)
+            signal.setitimer(signal.ITIMER_REAL, left, theirs[1])
 
 
 Looks = Iterator[Look]
@@ -194,7 +239,12 @@ def examine(
         chance = random.Random(f"{name}:{seed}:{each}")
         examiner = Examiner(talk, chance, until if ends is None else min(until, ends))
         try:
-            found.append(observe(behaviour, examiner))
+            with _alarm(examiner.ends - time.monotonic() + GRACE):
+                found.append(observe(behaviour, examiner))
+        except TooSlow:
+            last = tuple(examiner.log[-SHOWN:])
+            slow = "a schema or a text that takes too long to judge"
+            found.append(Observation(each, "an answer", slow, last))
         except Broken as broken:
             last = tuple(examiner.log[-SHOWN:])
             found.append(Observation(each, "an answer", broken.args[0], last))

@@ -46,11 +46,18 @@ def written(moment: datetime, hours: float = 0) -> str:
 
 
 def moment_of(text: Any) -> datetime | None:
+    """The moment that a text names; None for no text, no offset, and what no clock of ours could show.
+
+    A day away from either end of the calendar, so that it can be written with every offset.
+    """
     try:
         found = datetime.fromisoformat(text) if isinstance(text, str) else None
-    except ValueError:
+        if found is None or found.tzinfo is None:
+            return None
+        found.astimezone(UTC) - timedelta(days=1), found.astimezone(UTC) + timedelta(days=1)
+    except (ValueError, OverflowError):
         return None
-    return found if found is not None and found.tzinfo is not None else None
+    return found
 
 
 @dataclass

@@ -191,6 +191,19 @@ def test_a_pattern_that_is_none_or_too_long_gives_nothing() -> None:
     assert list(numbers_near([], [])) == [0, 1, -1, 2, 0.5, 7, 1000003, -1000003]
 
 
+def test_references_that_multiply_are_not_followed_while_a_witness_is_looked_for() -> None:
+    """``atdf diff`` of such a description never came back: 2 to the 40th evaluations of one value."""
+    steps: dict[str, Any] = {
+        f"d{n}": {"type": "object", "allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(40)
+    }
+    bomb = {"type": "object", "$ref": "#/$defs/d0", "$defs": steps | {"d40": {"type": "object"}}}
+    plain = {"type": "object", "properties": {"a": {"type": "string"}}}
+    named = {**bomb, "$schema": "https://json-schema.org/draft/2020-12/schema"}
+    for left, right in ((bomb, plain), (plain, bomb), (named, plain), (plain, named)):
+        verdict = containment(left, right)
+        assert verdict.breaks or "too large" in " ".join(verdict.undecided)
+
+
 def test_the_work_is_bounded_and_what_is_left_is_said() -> None:
     def wall(depth: int) -> Any:
         if not depth:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import types
 from pathlib import Path
@@ -89,7 +90,10 @@ def test_a_document_that_is_none_is_told_where_it_is_needed_and_hurts_nothing_el
         ("'x' * 70_000", "at most 65536 are read"),
         ("'{\"a\": ' * 5_000", "DOCUMENT"),
         ("DOCUMENT.replace('^97[89][0-9]{10}$', '^(9+)+x$')", "no repeated group"),
-        ("DOCUMENT.replace('^97[89][0-9]{10}$', '^9*9*9*x$')", "at most 2 of * +"),
+        ("DOCUMENT.replace('^97[89][0-9]{10}$', '^9*9*9*x$')", "2 of * +"),
+        ("DOCUMENT.replace('^97[89][0-9]{10}$', 'a?' * 30 + 'a' * 30)", "4 of ?"),
+        ("DOCUMENT.replace('^97[89][0-9]{10}$', '[0-9]{0,999}' * 3 + 'x')", "2 of * +"),
+        ("DOCUMENT.replace('^97[89][0-9]{10}$', '9' * 201)", "at most 200 characters"),
         ("'tool: 5'", "document"),
         ("'a: &a [*a]'", "DOCUMENT"),
     ],
@@ -100,6 +104,31 @@ def test_a_hostile_document_is_one_line_and_ends(document: str, says: str) -> No
     )
     assert not any(o.holds for o in found.values())
     assert all(says in str(o.observed) for o in found.values()), found
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no alarms here")
+def test_a_pattern_in_the_sieve_that_never_comes_back_is_interrupted() -> None:
+    slow = ".replace('^97[89][0-9]{10}$', '.*.*x').replace('9780262510875', '9' * 9_000)"
+    source = f"{APART}\nDOCUMENT = OWN{slow}\n"
+    module = types.ModuleType("student_tool")
+    exec(compile(source, "my_tool.py", "exec", dont_inherit=True), module.__dict__)
+    before = signal.getsignal(signal.SIGALRM)
+    (found,) = examine(BEHAVIOURS, SLUG, Nearby(module), lambda: None, ["document.valid"], patience=0.1)
+    assert "too long to judge" in str(found.observed)
+    assert signal.getsignal(signal.SIGALRM) is before
+
+
+@pytest.mark.parametrize("moment", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"])
+def test_a_moment_that_no_clock_shows_is_no_moment_and_stops_no_judge(moment: str) -> None:
+    """Written with another offset it overflows: the check ended in a traceback, and so did a grade."""
+    error = {"code": "TOO_LONG", "text": "x", "details": {"field": "/until"}, "expected": moment,
+             "solution": "until"}  # fmt: skip
+    answer = {"status": "error", "data": error, "meta": {"timestamp": moment}}
+    asks = f"def build(library, clock):\n    return lambda _: library.renew('9780262510875', {moment!r})"
+    says = f"def build(library, clock):\n    return lambda _: {answer!r}"
+    shows = f"DOCUMENT = DOCUMENT.replace('2026-03-01T09:00:00Z', {moment!r})"
+    for hostile in (asks, says, shows):
+        assert not all(o.holds for o in judged(f"{SOURCE}\n{hostile}\n").values())
 
 
 ODD = {

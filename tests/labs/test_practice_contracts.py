@@ -109,9 +109,16 @@ BAD_CONDITIONS = {
     ),
     "compares texts": lambda a, now: now.isoformat() < a["Start"] < a["End"] and holds(a, now),
     "allows five hours": lambda a, now: holds(a, now) or holds({**a, "End": _sooner(a["End"])}, now),
+    "counts seconds without the days": lambda a, now: (
+        now < _at(a["Start"]) < _at(a["End"]) and (_at(a["End"]) - _at(a["Start"])).seconds <= 4 * 3600
+    ),
     "raises": lambda arguments, _now: arguments["Begin"],
     "hands nothing back": lambda _arguments, _now: None,
 }
+
+
+def _at(text: str) -> datetime:
+    return datetime.fromisoformat(text)
 
 
 def _sooner(text: str) -> str:
