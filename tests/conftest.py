@@ -30,7 +30,7 @@ settings.load_profile("ci")
 RUN = "AI_EVOLUTION_TEST_RUN"
 os.environ[RUN] = uuid.uuid4().hex  # inherited: by this we know our children's children too
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    # A shell without a terminal starts so what it puts in the background; our children would be deaf to it too.
+    # So a shell without a terminal starts what it puts in the background; our children would be deaf too.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 GRACE = 5.0
