@@ -303,8 +303,8 @@ def _allow(libc: Any, ruleset: int, path: Path, allowed: int) -> None:
 def _readable() -> list[Path]:
     """The Python installation, its packages, this package, the system's libraries and settings."""
     named = ("/usr", "/lib", "/lib64", "/bin", "/opt", "/nix/store")
-    settings = (Path("/etc") / name for name in SETTINGS)
-    found = {Path(p) for p in (*named, *settings, sys.prefix, sys.base_prefix, Path(__file__).parents[1])}
+    settings = tuple(f"/etc/{name}" for name in SETTINGS)
+    found = {Path(p) for p in (*named, *settings, sys.prefix, sys.base_prefix)} | {Path(__file__).parents[1]}
     found |= {Path(p) for p in sys.path if p and ("site-packages" in p or "lib/python" in p)}
     return sorted(p.resolve() for p in found if p.exists())
 
