@@ -5,7 +5,9 @@
 * ``format`` is an assertion here: "not a date" is no date-time. A format that nobody knows passes, as the
   specification wants it.
 * A reference that leaves the document is named and never followed; so is one that leads nowhere.
-* Recursion and work are bounded: past the bound there is a problem, never an exception or a hang.
+* Recursion and the work on references and combinations are bounded: past the bound there is a problem,
+  never an exception or a hang. A single ``pattern`` is not: ``^(a+)+$`` keeps ``re`` busy, so the patterns of
+  a stranger's schema have to be looked at first, or evaluated where they can be ended.
 
 ``jsonschema`` is the judge. The meta-schema of 2020-12 is slow to evaluate, so a schema that is plainly well
 formed is recognised by a table first (``sight``); with the least doubt the meta-schema decides. What was

@@ -15,7 +15,7 @@ The worker gets what the machine offers, and says what it got (``isolation``):
 * ``network``, ``processes``: namespaces of its own, where the kernel lets us make them;
 * ``user``: the user ``nobody``, only when we are root (and nobody may read this Python installation;
   a root without capabilities otherwise);
-* ``files``: Landlock: it reads the Python installation and the system's libraries, writes its own
+* ``files``: Landlock: it reads the Python installation, the system's libraries and settings, writes its own
   directory, opens no TCP connection, and (kernel 6.12) signals nobody outside.
 
 What is left, most of it where ``user`` is missing, as it is whenever an ordinary user starts the check:
@@ -56,6 +56,14 @@ MEMORY = 1 << 30
 FILE_SIZE = 16 << 20
 OPEN_FILES = 256
 PROCESSES = 64
+SETTINGS = (
+    "alternatives", "ca-certificates", "crypto-policies", "group", "host.conf", "hosts", "ld.so.cache",
+    "ld.so.conf", "ld.so.conf.d", "locale.alias", "localtime", "mime.types", "nsswitch.conf", "passwd",
+    "pki/ca-trust", "pki/tls/certs", "pki/tls/openssl.cnf", "protocols", "resolv.conf", "services",
+    "ssl/certs", "ssl/openssl.cnf", "timezone",
+)  # fmt: skip
+"""Of ``/etc``, what Python's libraries look at. The rest (``shadow``, private keys) is open to a root without
+capabilities, its owner, and what the agent prints ends in the student's feedback."""
 
 CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET, CLONE_NEWIPC = 0x10000000, 0x20000000, 0x40000000, 0x08000000
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 1, 36, 38
@@ -297,8 +305,9 @@ def _allow(libc: Any, ruleset: int, path: Path, allowed: int) -> None:
 
 def _readable() -> list[Path]:
     """The Python installation, its packages, this package, the system's libraries and settings."""
-    named = ("/usr", "/lib", "/lib64", "/bin", "/etc", "/opt", "/nix/store")
-    found = {Path(p) for p in (*named, sys.prefix, sys.base_prefix, Path(__file__).parents[1])}
+    named = ("/usr", "/lib", "/lib64", "/bin", "/opt", "/nix/store")
+    settings = tuple(f"/etc/{name}" for name in SETTINGS)
+    found = {Path(p) for p in (*named, *settings, sys.prefix, sys.base_prefix)} | {Path(__file__).parents[1]}
     found |= {Path(p) for p in sys.path if p and ("site-packages" in p or "lib/python" in p)}
     return sorted(p.resolve() for p in found if p.exists())
 

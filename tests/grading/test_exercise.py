@@ -293,7 +293,14 @@ def test_it_reads_nothing_of_ours_and_reaches_no_network(tmp_path: Path) -> None
     (tmp_path / "grades.csv").write_text("ada,100\n", encoding="utf-8")
     spy = f"""
 import os, socket
-for name in {[str(tmp_path / "grades.csv"), str(ROOT / "pyproject.toml"), f"/proc/{os.getpid()}/environ"]}:
+for name in {
+        [
+            str(tmp_path / "grades.csv"),
+            str(ROOT / "pyproject.toml"),
+            f"/proc/{os.getpid()}/environ",
+            "/etc/shadow",
+        ]
+    }:
     try:
         open(name).read(); print("read", name)
     except OSError:
@@ -319,7 +326,7 @@ print("inherited", dict(os.environ).keys() & {{"PYTEST_CURRENT_TEST", "USER", "S
     assert "inherited set()" in report.output
     if "files" not in report.isolation:
         pytest.skip("this kernel has no Landlock")
-    assert report.output.count("refused") == 4
+    assert report.output.count("refused") == 5
     assert "unreachable" in report.output
 
 
