@@ -175,10 +175,10 @@ CLAIMS = (
     ),
     Claim(
         "sla.not-proven",
-        "A level kept by every one of a hundred calls is not shown by them; three thousand calls can show"
-        " it, or show that it is broken.",
-        "Un nivel que cumplen cien llamadas de cien no queda demostrado por ellas; tres mil llamadas "
-        "pueden demostrarlo, o demostrar que se incumple.",
+        "A level of 99 % kept by every one of a hundred calls is not shown by them; three thousand calls "
+        "can show it, or show that it is broken.",
+        "Un nivel del 99 % que cumplen cien llamadas de cien no queda demostrado por ellas; tres mil "
+        "llamadas pueden demostrarlo, o demostrar que se incumple.",
         ("B12",),
     ),
     Claim(
