@@ -230,11 +230,16 @@ def test_in_single_mode_the_runner_runs_one_program_and_leaves() -> None:
 
 def test_calls_that_wait_at_the_same_time_are_as_many_as_the_limit_allows() -> None:
     now = most = 0
+    together = asyncio.Event()
 
     async def slow(call: Call) -> Answer:
         nonlocal now, most
         now += 1
         most = max(most, now)
+        if now == 3:
+            together.set()
+        async with asyncio.timeout(60):
+            await together.wait()
         await asyncio.sleep(0)
         now -= 1
         return Answer(None)
