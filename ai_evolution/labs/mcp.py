@@ -568,7 +568,7 @@ async def endings(stage: Stage) -> AsyncIterator[Record]:
     yield Finding("mcp.bad-endings", {kind: [name, name] for kind, name in named.items()}, seen)
 
 
-ENDINGS = {"dies": GRACE, "floods": GRACE, "babbles": GRACE, "stalls": SHORT}
+ENDINGS = {"dies": GRACE, "floods": GRACE, "babbles": GRACE, "stalls": SHORT / 5}
 
 
 # --------------------------------------------------------------------------------------------------- trust
