@@ -14,6 +14,7 @@ from ai_evolution.atdf.documents import dumps
 from ai_evolution.evidence import Report
 from ai_evolution.labs import dates, repairer
 from ai_evolution.labs.page import number, table
+from ai_evolution.labs.practice_contracts import FLAWS
 
 LABEL = {
     "en": "*{what} · recorded in the run with seed 0*",
@@ -61,13 +62,6 @@ def crash(report: Report, lang: str) -> str:
 
 def drift(report: Report, lang: str) -> str:
     """Which examples notice which flaw."""
-    words = {
-        "accepts everything": "lo acepta todo",
-        "forgets the start": "se olvida del comienzo",
-        "forgets the order": "se olvida del orden",
-        "start may be now": "el comienzo puede ser ahora",
-        "end may be start": "el final puede ser el comienzo",
-    }
     head = {
         "en": ("the validator …", "two examples of the article", "with two more, on the edges"),
         "es": ("el validador…", "los dos ejemplos del artículo", "con dos más, en los bordes"),
@@ -76,7 +70,7 @@ def drift(report: Report, lang: str) -> str:
     found: Any = report.result["drift"]
     rows = (
         (
-            flaw if lang == "en" else words[flaw],
+            FLAWS[flaw][lang],
             *(yes if found[flaw][each] else no for each in ("article", "edges")),
         )
         for flaw in dates.flaws()

@@ -285,7 +285,6 @@ class Stage:
 
     cast: Cast
     transport: str
-    journals: list[WireJournal] = field(default_factory=list)
 
     @asynccontextmanager
     async def target(self, claim: str, kind: str) -> AsyncIterator[Any]:
@@ -305,9 +304,8 @@ class Stage:
     @asynccontextmanager
     async def connect(self, claim: str, kind: str, **options: Any) -> AsyncIterator[Any]:
         """A host at a server of this kind, for this claim."""
-        journal = WireJournal()
-        self.journals.append(journal)
-        settings: dict[str, Any] = {"approve": yes, "deadline": GRACE, "known_as": kind, "journal": journal}
+        settings: dict[str, Any] = {"approve": yes, "deadline": GRACE, "known_as": kind}
+        settings["journal"] = WireJournal()  # the same messages on every transport: JSON-RPC, also in process
         if self.transport == "stdio":
             settings["env"] = {name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ}
         door: Any = self.cast.hosts.get(claim, hosting.connect)
@@ -371,7 +369,7 @@ async def eras(stage: Stage, world: World) -> AsyncIterator[Record]:
     start = f"2026-02-{world.random.randint(1, 27):02d}T10:00:00Z"
     asked = {"Start": start, "End": "2026-03-01T10:00:00Z"}
     yield Input("asked", asked)
-    for era, mode in ((MODERN, MODERN_MODE), (LEGACY, "legacy")):
+    for era, mode in MODES.items():
         journal = WireJournal()
         async with stage.connect("mcp.two-eras", "house", mode=mode, journal=journal) as host:
             await host.tools()
@@ -393,9 +391,6 @@ async def eras(stage: Stage, world: World) -> AsyncIterator[Record]:
         },
     }
     yield Finding("mcp.two-eras", expected, {"answers": answers, "messages": counts})
-
-
-MODERN_MODE = "auto"
 
 
 # ---------------------------------------------------------------- what is published, and what is enforced
@@ -680,8 +675,8 @@ async def forms(stage: Stage, world: World) -> AsyncIterator[Record]:
                 tool = (await host.tools())[0]
                 arguments = dict.fromkeys(tool.input_schema["properties"], figure)
                 answer = (await host.call(tool.name, arguments)).structured
+                ends |= {("host", str(number)), ("server", (host.server or {}).get("name", ""))}
             right += answer == {"sum": figure + server}
-            ends |= {("host", number), ("server", server)}
     counted = {"pairs": HOSTS * SERVERS, "right": right, "ends": len(ends)}
     yield Finding("mcp.adapters", {"pairs": 9, "right": 9, "ends": 6}, counted)
 
